@@ -34,6 +34,16 @@ def primary(tag: str) -> str:
     return re.split("[-_]", tag.lower(), maxsplit=1)[0]
 
 
+_RIGHT_TO_LEFT = frozenset("ar arc ckb dv fa he iw ks ps sd syr ug ur yi".split())
+
+
+def is_right_to_left(tag: str) -> bool:
+    """Returns whether a language is written from right to left, unless its tag names Latin or
+    Cyrillic letters."""
+    first, *subtags = re.split("[-_]", tag.lower())
+    return first in _RIGHT_TO_LEFT and not {"latn", "cyrl"} & set(subtags)
+
+
 _SURROUNDING_MARKS = " \"'“”„‘’«».,"
 
 

@@ -28,6 +28,7 @@ from narrator.studio.lengths import ChapterLengths
 from narrator.studio.session import PlayedChapter, ProjectSnapshot
 from narrator.text.chunks import group_unison
 from narrator.text.memo import LastValues
+from textbase.languages import is_right_to_left
 
 _COLOUR_COUNT = 12
 _MAX_WARNINGS = 100
@@ -72,7 +73,7 @@ def book(
         "version": view.version,
         "title": manifest.title,
         "author": ", ".join(facts.authors),
-        "language": manifest.language,
+        "script": _script_row(manifest.language),
         "root": view.project.root.name,
         "manifest": view.project.path.name,
         "draft": view.draft,
@@ -321,6 +322,9 @@ def chunk_row(
         "speakers": list(chunk.unison_speakers) or [chunk.speaker],
         "style": first.style,
         "text": chunk.text,
+        "script": None
+        if chunk.language == plan.project.manifest.language
+        else _script_row(chunk.language),
         "heading": line.heading,
         **_time_span([times[step.id] for step in group if step.id in times]),
         "state": state,
@@ -339,6 +343,11 @@ def chunk_row(
 def _flag_row(pickup: Pickup) -> Row:
     row: Row = {"note": pickup.note, "done": pickup.done}
     return row | ({"who": pickup.who} if pickup.who else {})
+
+
+def _script_row(language: str) -> Row:
+    """Returns a language with its direction, as attributes of an element."""
+    return {"lang": language, "dir": "rtl" if is_right_to_left(language) else "ltr"}
 
 
 def _time_span(times: Sequence[tuple[float, float]]) -> Row:

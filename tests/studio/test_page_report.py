@@ -35,7 +35,7 @@ def test_the_report_is_opened_measured_and_leads_to_its_chunks(
         studio.press("b")
         expect(report.get_by_role("heading", level=1)).to_contain_text("Walks")
         expect(report.get_by_role("heading", name="Loudness")).to_have_count(0)
-        report.get_by_role("button", name="Measure 1 file").press("Enter")
+        report.get_by_role("button", name="Measure loudness and pitch").press("Enter")
         expect(report.get_by_role("heading", name="Loudness")).to_be_visible()
         assert charts_in(studio.page) > 20
         table = report.get_by_role("region", name="Loudness by chapter")

@@ -38,6 +38,16 @@ def test_a_chapter_is_its_chunks_in_their_paragraphs_and_scenes(shared: Opened) 
     assert all(row["start"] < row["stop"] for row in rows)
 
 
+def test_languages_come_with_their_direction(tmp_path: Path) -> None:
+    text = "הדרך ארוכה.\n\n[language: en]\n\nNot far now.\n\n[language: off]\n"
+    manifest = studios.BOOK.replace("en-GB", "he")
+    with studios.opened(studios.write(tmp_path, book=manifest, home=text)) as studio:
+        assert studio.page.get("/api/book").json["script"] == {"lang": "he", "dir": "rtl"}
+        hebrew, english = studio.chapter(2)["chunks"]
+        assert hebrew["script"] is None
+        assert english["script"] == {"lang": "en", "dir": "ltr"}
+
+
 def test_a_chunk_has_its_tries(shared: Opened) -> None:
     chunk = shared.page.get("/api/chunks/1.3").json
     assert chunk["text"] == chunk["spoken"] == "Not far now."

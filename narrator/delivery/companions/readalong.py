@@ -41,6 +41,7 @@ from narrator.sound.formats import EREADER_FORMATS
 from narrator.text.chunks import group_unison
 from narrator.text.lines import Line
 from narrator.text.sentences import sentences
+from textbase.languages import is_right_to_left
 
 ACTIVE_CLASS = "-epub-media-overlay-active"
 _STYLE = f".{ACTIVE_CLASS} {{ background-color: rgba(255, 200, 60, 0.45); }}\n"
@@ -49,7 +50,6 @@ _EPUB_OPS = "http://www.idpf.org/2007/ops"
 _OPF = "http://www.idpf.org/2007/opf"
 _DC = "http://purl.org/dc/elements/1.1/"
 _XHTML = "http://www.w3.org/1999/xhtml"
-_RIGHT_TO_LEFT = frozenset("ar arc ckb dv fa he iw ks ps sd syr ug ur yi".split())
 
 
 def write(
@@ -404,8 +404,8 @@ def _mark_language(element: Any, language: str, outer_language: str) -> None:
     """Marks an element whose language differs from that around it."""
     if language != outer_language:
         _set_language(element, language)
-        if _is_right_to_left(language) != _is_right_to_left(outer_language):
-            element.set("dir", "rtl" if _is_right_to_left(language) else "ltr")
+        if is_right_to_left(language) != is_right_to_left(outer_language):
+            element.set("dir", "rtl" if is_right_to_left(language) else "ltr")
 
 
 def _new_document(title: str, language: str) -> tuple[Any, Any]:
@@ -413,7 +413,7 @@ def _new_document(title: str, language: str) -> tuple[Any, Any]:
     namespaces = {None: _XHTML, "epub": _EPUB_OPS}
     document = etree.Element(f"{{{_XHTML}}}html", nsmap=namespaces)
     _set_language(document, language)
-    if _is_right_to_left(language):
+    if is_right_to_left(language):
         document.set("dir", "rtl")
     head = etree.SubElement(document, f"{{{_XHTML}}}head")
     etree.SubElement(head, f"{{{_XHTML}}}title").text = title
@@ -423,10 +423,6 @@ def _new_document(title: str, language: str) -> tuple[Any, Any]:
 def _set_language(element: Any, language: str) -> None:
     element.set("{http://www.w3.org/XML/1998/namespace}lang", language)
     element.set("lang", language)
-
-
-def _is_right_to_left(language: str) -> bool:
-    return language.lower().partition("-")[0] in _RIGHT_TO_LEFT
 
 
 def _build_navigation(pages: Sequence[tuple[str, str]], title: str, language: str) -> bytes:
@@ -485,7 +481,7 @@ def _build_plain_package(
     add_manifest_item("nav", "nav.xhtml", "application/xhtml+xml", "nav")
     if cover is not None:
         add_manifest_item("cover", *cover, "cover-image")
-    attributes = {"page-progression-direction": "rtl"} if _is_right_to_left(language) else {}
+    attributes = {"page-progression-direction": "rtl"} if is_right_to_left(language) else {}
     spine = etree.SubElement(opf, f"{{{_OPF}}}spine", attributes)
     for number, name in enumerate(pages, 1):
         add_manifest_item(f"chapter-{number}", name, "application/xhtml+xml")

@@ -22,7 +22,6 @@ const measuring = h("span", { class: "note", role: "status" });
 export const isReportOpen = () => !box.hidden;
 
 export async function openReport() {
-  if (button.hidden) return;
   box.hidden = false;
   document.body.classList.add("reporting");
   button.setAttribute("aria-expanded", "true");
@@ -57,8 +56,8 @@ function top(data) {
   const isMissing = data.unmeasured && !data.measuring;
   const measure = h(
     "button",
-    { class: "small", onclick: () => attempt(() => post("/api/report/measure")) },
-    `Measure ${counted(data.unmeasured, "file")}`,
+    { title: `Of ${counted(data.unmeasured, "file")}`, onclick: () => attempt(() => post("/api/report/measure")) },
+    "Measure loudness and pitch",
   );
   progress.hidden = !data.measuring;
   fill(measuring, data.measuring ? "Measuring the files" : "");
@@ -68,9 +67,8 @@ function top(data) {
     close,
     measuring,
     progress,
-    isMissing ? h("span", { class: "note" }, "Loudness and pitch are those of the finished files.") : null,
     isMissing ? measure : null,
-    h("a", { class: "button small", href: addressOf("/report.html"), download: true }, "Save as a page"),
+    h("a", { class: "button", href: addressOf("/report.html"), download: true }, "Save as a page"),
   );
 }
 
@@ -98,8 +96,6 @@ const hands = {
   },
 };
 
-// Who may only listen sees no report.
-on("book", () => (button.hidden = state.book.you?.rights === "listen"));
 on("event:report", ({ activity, share, error }) => {
   if (box.hidden) return;
   if (activity) {

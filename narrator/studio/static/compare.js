@@ -4,7 +4,7 @@ import { open } from "./dialogs.js";
 import { fill, h, icon, isWriting, unseen } from "./dom.js";
 import { kept, keep } from "./kept.js";
 import { heardNow, playUrl, share, stop } from "./samples.js";
-import { on, colorOf } from "./store.js";
+import { colorOf, on, scriptOf } from "./store.js";
 import { shortened } from "./words.js";
 
 const SIDES = ["A", "B"];
@@ -104,7 +104,7 @@ export function compare(chunk, takes, first, second, pinIt) {
   const content = h(
     "div",
     { class: "compare", onkeydown: press },
-    h("blockquote", { class: `c${colorOf(chunk.speakers[0])}` }, shortened(chunk.text, 220)),
+    h("blockquote", { class: `c${colorOf(chunk.speakers[0])}`, ...scriptOf(chunk) }, shortened(chunk.text, 220)),
     h("div", { class: "pair" }, ...selects),
     h("div", {}, levelled.label, blind.label),
     h("div", { class: "pair" }, ...buttons),

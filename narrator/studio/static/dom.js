@@ -9,6 +9,7 @@
  */
 export function h(tag, attributes = {}, ...children) {
   const element = document.createElement(tag);
+  if (tag === "input" || tag === "textarea") element.dir = "auto"; // what is written there decides
   for (const [name, value] of Object.entries(attributes)) {
     if (value === null || value === undefined || value === false) continue;
     if (typeof value === "function") element.addEventListener(name.slice(2), value);

@@ -7,7 +7,7 @@ import { choice, field, open } from "./dialogs.js";
 import { fill, h, icon } from "./dom.js";
 import { complain, say } from "./messages.js";
 import { playBlob } from "./samples.js";
-import { chosenChunk, colorOf, emit, state } from "./store.js";
+import { chosenChunk, colorOf, emit, scriptOf, state } from "./store.js";
 import { shortened } from "./words.js";
 
 /** A note for who speaks or mends it. */
@@ -33,7 +33,7 @@ export function flag() {
 }
 
 export const quoted = (chunk) =>
-  h("blockquote", { class: `c${colorOf(chunk.speakers[0])}` }, shortened(chunk.text, 220));
+  h("blockquote", { class: `c${colorOf(chunk.speakers[0])}`, ...scriptOf(chunk) }, shortened(chunk.text, 220));
 
 const detailOf = (chunk) => get(`/api/chunks/${encodeURIComponent(chunk.id)}`);
 
@@ -76,7 +76,7 @@ export async function editWords() {
   const text = h("textarea", {
     rows: rowsFor(begun ?? written),
     spellcheck: "true",
-    lang: state.book.language,
+    ...scriptOf(chunk),
     autofocus: true,
     value: begun ?? written,
   });

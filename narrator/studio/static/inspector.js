@@ -11,7 +11,7 @@ import { playFrom, isPlaying } from "./player.js";
 import { canEdit } from "./rights.js";
 import { heardNow } from "./samples.js";
 import { giveSpeaker } from "./speakers.js";
-import { choose, chosenChunk, colorOf, on, state } from "./store.js";
+import { choose, chosenChunk, colorOf, on, scriptOf, state } from "./store.js";
 import { list } from "./takes.js";
 import { clock, percent, shortened, stateWords } from "./words.js";
 
@@ -84,7 +84,7 @@ function head(chunk) {
       chunk.style ? h("em", {}, chunk.style) : null,
       h("span", { class: `state ${chunk.state.replace(" ", "-")}` }, stateWords(chunk.state)),
     ),
-    h("blockquote", { class: color }, chunk.text),
+    h("blockquote", { class: color, ...scriptOf(chunk) }, chunk.text),
     state.held && isPlaying() && state.playing !== place
       ? h(
           "button",
@@ -107,7 +107,7 @@ function told(chunk) {
   // A reason may quote a paragraph, before and after.
   if (why) lines.push(h("p", { class: "why", title: why }, shortened(why, 120)));
   if (detail && detail.spoken && detail.spoken !== chunk.text) {
-    lines.push(h("p", { class: "spoken" }, h("span", {}, "Spoken as "), h("q", {}, detail.spoken)));
+    lines.push(h("p", { class: "spoken" }, h("span", {}, "Spoken as "), h("q", scriptOf(chunk), detail.spoken)));
   }
   if (chunk.sure !== null) {
     lines.push(

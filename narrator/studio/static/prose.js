@@ -3,7 +3,7 @@
 
 import { byId, h, icon, isStill, unseen } from "./dom.js";
 import { keep, kept } from "./kept.js";
-import { choose, colorOf, isFlagged, on, state } from "./store.js";
+import { choose, colorOf, isFlagged, on, scriptOf, state } from "./store.js";
 import { stateWords } from "./words.js";
 
 const box = byId("prose");
@@ -12,6 +12,8 @@ const back = byId("back");
 
 const GROUP = 30;
 const LONGEST = 160;
+/** Languages whose sentences follow each other without a space. */
+const UNSPACED = /^(ja|zh|yue|wuu|th|lo|km|my)\b/;
 
 /** @type {{ from: number, to: number, element: HTMLElement, isFilled: boolean, height: number }[]} */
 let groups = [];
@@ -62,6 +64,8 @@ function build() {
   });
   for (const group of groups) sizeGroup(group);
   box.replaceChildren(...groups.map((group) => group.element));
+  const { lang = "", dir = "" } = scriptOf();
+  Object.assign(box, { lang, dir });
   box.setAttribute("aria-label", `Text of ${state.chapter?.title ?? "the chapter"}`);
   for (const group of groups) seen.observe(group.element);
 }
@@ -132,16 +136,16 @@ function* paragraphs({ from, to }) {
 function paragraph(from, to) {
   const chunks = state.chapter.chunks.slice(from, to);
   const level = chunks[0].heading;
-  const element = level
-    ? h(`h${Math.min(6, level + 1)}`, { class: "paragraph" })
-    : h("p", { class: "paragraph" });
+  const script = scriptOf(chunks[0]);
+  const element = h(level ? `h${Math.min(6, level + 1)}` : "p", { class: "paragraph", ...script });
   const names = new Set(chunks.flatMap((chunk) => chunk.speakers));
   const who = [...names].filter((name) => colorOf(name));
   if (who.length) {
     const tags = who.map((name) => h("span", { class: `c${colorOf(name)}` }, name));
     element.append(h("span", { class: "who", "aria-hidden": "true" }, ...tags));
   }
-  chunks.forEach((chunk, offset) => element.append(drawChunk(chunk, from + offset), " "));
+  const space = UNSPACED.test(script.lang) ? "" : " ";
+  chunks.forEach((chunk, offset) => element.append(drawChunk(chunk, from + offset), space));
   markReviewed(element);
   return element;
 }
@@ -167,7 +171,7 @@ function drawChunk(chunk, place) {
       "aria-current": place === state.playing ? "true" : null,
     },
     unseen(`${spoken}: `),
-    words(chunk.text),
+    words(chunk),
     marks(chunk),
   );
   drawn.set(place, element);
@@ -185,8 +189,8 @@ function classes(chunk, place) {
   return names.join(" ");
 }
 
-function words(text) {
-  const element = h("span", { class: "words" });
+function words({ text, script }) {
+  const element = h("span", { class: "words", ...script });
   const small = text.toLowerCase();
   let from = 0;
   while (sought && small.length === text.length) {

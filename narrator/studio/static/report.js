@@ -12,7 +12,8 @@ const SILENT = -60;
 const minus = (number, digits = 1) => number.toFixed(digits).replace("-", "−");
 const some = (number) => (number ? grouped(number) : "");
 /** Words of an author: on their own side, in their own direction. */
-const own = (text) => h("bdi", { dir: "auto" }, text);
+const own = (text) => h("bdi", { lang: language }, text);
+let language = "";
 const note = (...words) => h("p", { class: "note" }, ...words);
 const date = (seconds) => new Date(seconds * 1000).toLocaleString("en-GB", { dateStyle: "medium", timeStyle: "short" });
 
@@ -27,6 +28,7 @@ const date = (seconds) => new Date(seconds * 1000).toLocaleString("en-GB", { dat
 
 /** All of it. @param {any} data @param {Hands} hands */
 export function report(data, hands) {
+  language = data.language;
   const sections = SECTIONS.map(([id, title, draw]) => [id, title, draw(data, hands)]).filter(
     ([, , content]) => content,
   );

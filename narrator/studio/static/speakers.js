@@ -4,7 +4,7 @@ import { sendEdit } from "./actions.js";
 import { choice, field, open } from "./dialogs.js";
 import { quoted } from "./edits.js";
 import { fill, h } from "./dom.js";
-import { chosenChunk, colorOf, placeOf, state } from "./store.js";
+import { chosenChunk, colorOf, placeOf, scriptOf, state } from "./store.js";
 import { clearStretch, wholeStretch } from "./stretch.js";
 import { counted, shortened } from "./words.js";
 
@@ -109,7 +109,7 @@ async function giveStretch(chosen) {
     const words = [...first.text].slice(stretch.start).join("");
     fill(
       summary,
-      h("blockquote", {}, shortened(words, 90), first === last ? null : ` … ${shortened(last.text, 60)}`),
+      h("blockquote", scriptOf(first), shortened(words, 90), first === last ? null : ` … ${shortened(last.text, 60)}`),
       h(
         "p",
         { class: "note", role: "status" },

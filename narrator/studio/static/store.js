@@ -6,7 +6,7 @@
  *   id: string, key: string, speakers: string[], style: string, text: string, heading: number,
  *   paragraph: number, scene: number, source: string, start: number | null, stop: number | null,
  *   state: string, why: string, faults: string[], pinned: boolean, reviewed: boolean,
- *   flags: Flag[], sure: number | null, also?: string[]
+ *   flags: Flag[], sure: number | null, also?: string[], script: { lang: string, dir: string } | null
  * }} Chunk
  * @typedef {{
  *   version: number, number: number, title: string, seconds: number,
@@ -82,6 +82,9 @@ export function choose(place, { scroll = true, focus = false } = {}) {
   state.chosen = next;
   emit("chosen", { before, scroll, focus });
 }
+
+/** Language and direction of a chunk, else of the book, as attributes. @param {Chunk | null} [chunk] */
+export const scriptOf = (chunk) => chunk?.script ?? state.book?.script ?? {};
 
 /** @param {Chunk} chunk */
 export const isFlagged = (chunk) => chunk.flags.some((flag) => !flag.done);
