@@ -7,14 +7,14 @@ What an author has written into the manifest is never changed; new names are add
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
 from narrator import files
 from narrator.cast.cast import choose_engine_voices
-from narrator.errors import FileChanged, ManifestError, Problem
+from narrator.errors import FileChanged, ManifestError, Problem, UsageError
 from narrator.pipeline.attribution import (
     Proposal,
     characters,
@@ -24,12 +24,16 @@ from narrator.pipeline.attribution import (
 )
 from narrator.pipeline.edits.checked import require_readable
 from narrator.pipeline.edits.edit import Edit, FileChange, encode_exact, read_exact
+from narrator.pipeline.edits.people import require_in_cast
+from narrator.pipeline.edits.voices import voice_edit
 from narrator.project import load
 from narrator.project.project import Project
 from narrator.project.rewriting import UnsupportedLayout, insert_entries, without_empty_values
+from narrator.project.schema import VoiceSettings
 from narrator.text import speaker_files
 from narrator.text.labels import fold_label
 from narrator.text.speakers import Character
+from textbase.characters import excerpt
 
 _MAX_VOICES = 12
 """Largest number of characters with own voices; listeners can hardly tell more apart."""
@@ -87,18 +91,33 @@ _MANNERS = {
 }
 """Pronoun -> descriptions that set voices apart."""
 
+STAGES = ("looking for the people of the book", "deciding who says what", "writing it down")
+"""What is done to find a cast, in order, for people who wait."""
+
 _Insertion = tuple[Sequence[str], Mapping[str, object]]
 """A place in the manifest, and the entries to put there."""
 
 
-def propose(project: Project, *, discovers_characters: bool = False) -> Proposal:
+def _tell_nobody(stage: str) -> None:
+    pass
+
+
+def propose(
+    project: Project,
+    *,
+    discovers_characters: bool = False,
+    tell: Callable[[str], None] = _tell_nobody,
+) -> Proposal:
     """Find the speakers of a project's quotations by rules.
 
     Characters are discovered if the project has none, or with `discovers_characters`. Decisions are
     made with the cast that book.yaml has once these are added, so that they are the same before and
-    after writing. Raises ManifestError if characters cannot be added, ScriptError, StorageError.
+    after writing. `tell` is told each of `STAGES` as it begins. Raises ManifestError if characters
+    cannot be added, ScriptError, StorageError.
     """
+    tell(STAGES[0])
     proposal = decide(project, discovers_characters=discovers_characters)
+    tell(STAGES[1])
     old_text = read_exact(project.path) or ""
     extension = _extend_manifest(proposal, old_text)
     if extension is None:
@@ -125,12 +144,14 @@ def write(proposal: Proposal) -> list[Path]:
     return write_speaker_files(proposal)
 
 
-def cast_edit(project: Project) -> Edit | None:
+def cast_edit(project: Project, tell: Callable[[str], None] = _tell_nobody) -> Edit | None:
     """The edit that writes the proposal of a project, as `narrator cast --write` does.
 
-    Returns None if nothing is missing. Raises ManifestError, ScriptError, StorageError.
+    `tell` is told each of `STAGES` as it begins. Returns None if nothing is missing. Raises
+    ManifestError, ScriptError, StorageError.
     """
-    proposal = propose(project)
+    proposal = propose(project, tell=tell)
+    tell(STAGES[2])
     changes = [proposal.manifest_change] if proposal.manifest_change else []
     for number, file in proposal.files.items():
         if file.rows or file.exists or file.is_unreadable:
@@ -140,6 +161,27 @@ def cast_edit(project: Project) -> Edit | None:
     count = sum(not quote.row.continues_previous for quote in proposal.quotes)
     summary = f"who says what: {len(proposal.characters)} characters, {count} quotations"
     return require_readable(project, Edit(summary, tuple(changes))) if changes else None
+
+
+def own_voice_edit(project: Project, name: str) -> Edit:
+    """The edit that gives somebody who shares a voice one of their own, described so that it
+    differs from those of others.
+
+    Raises ManifestError, StorageError, UsageError.
+    """
+    name = require_in_cast(project, name)
+    if project.voice_of(name) == name:
+        raise UsageError(f"“{excerpt(name)}” has a voice of their own already")
+    pronoun = project.speakers[name].pronoun or ""
+    pronoun = pronoun if pronoun in _MANNERS else ""
+    descriptions = [f"{_VOICE_NOUNS[pronoun]}, {manner}" for manner in _MANNERS[pronoun]]
+    used = [
+        entry.voice.description
+        for entry in project.manifest.speakers.values()
+        if isinstance(entry.voice, VoiceSettings)
+    ]
+    description = min(descriptions, key=used.count)
+    return voice_edit(project, name, {"description": description})
 
 
 def _extend_manifest(proposal: Proposal, text: str) -> tuple[Project, str] | None:

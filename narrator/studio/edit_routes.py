@@ -111,18 +111,31 @@ class EditRoutes:
         """Edits the project's files; the edit can be undone."""
         body = await bodies.read_json(request)
         kind = bodies.text_field(body, "kind", 20)
-        if kind not in (*_EDITS, _EXCHANGE):
-            raise UsageError(f"`kind` is one of {', '.join((*_EDITS, _EXCHANGE))}")
+        if kind not in (kinds := (*_EDITS, _EXCHANGE, _CAST)):
+            raise UsageError(f"`kind` is one of {', '.join(kinds)}")
 
         def apply_edit() -> tuple[Edit, UndoState]:
             if kind == _EXCHANGE:
                 return self._apply_decision(body), self._undo_state()
-            edit = _EDITS[kind](self.session.view, body)
+            edit = self._find_cast() if kind == _CAST else _EDITS[kind](self.session.view, body)
             edits.apply(self.session.view.project, edit)
             return edit, self._undo_state()
 
         edit, undo_state = await self.session.run("changing the project's files", apply_edit)
         return self._edit_response(edit.title, undo_state)
+
+    def _find_cast(self) -> Edit:
+        """Finds the characters of a book and what they say; pages are told how far it is."""
+
+        def tell(stage: str) -> None:
+            stages = new_characters.STAGES
+            row = {"stage": stage, "step": stages.index(stage), "steps": len(stages)}
+            self.session.events.send({"type": "casting", **row})
+
+        edit = new_characters.cast_edit(self.session.view.project, tell)
+        if edit is None:
+            raise UsageError("nobody is quoted in this book whom book.yaml does not know")
+        return edit
 
     async def undo(self, request: Request) -> Response:
         return await self._undo_or_redo(request, edits.undo, "there is nothing to undo")
@@ -417,11 +430,8 @@ def _split_edit(view: ProjectSnapshot, body: Mapping[str, Any]) -> Edit:
     return edits.split_edit(view.project, speaker, alias)
 
 
-def _cast_edit(view: ProjectSnapshot, body: Mapping[str, Any]) -> Edit:
-    edit = new_characters.cast_edit(view.project)
-    if edit is None:
-        raise UsageError("nobody is quoted in this book whom book.yaml does not know")
-    return edit
+def _own_voice_edit(view: ProjectSnapshot, body: Mapping[str, Any]) -> Edit:
+    return new_characters.own_voice_edit(view.project, bodies.text_field(body, "speaker", 1000))
 
 
 _EDITS: dict[str, Callable[[ProjectSnapshot, Mapping[str, Any]], Edit]] = {
@@ -437,8 +447,10 @@ _EDITS: dict[str, Callable[[ProjectSnapshot, Mapping[str, Any]], Edit]] = {
     "pronoun": _pronoun_edit,
     "merge": _merge_edit,
     "split": _split_edit,
-    "cast": _cast_edit,
+    "own voice": _own_voice_edit,
 }
+_CAST = "cast"
+"""Characters are found, which takes a while."""
 _EXCHANGE = "exchange"
 """A decision on an exchange, which needs a proposal and no view."""
 

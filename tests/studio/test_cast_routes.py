@@ -9,8 +9,9 @@ import soundfile
 
 from narrator.cast import presets
 from narrator.engines.draft.espeak import DraftEngine
-from narrator.pipeline import auditioning
-from tests.studios import Opened
+from narrator.pipeline import auditioning, new_characters
+from tests.studio.test_edit_routes import NOVEL, edit
+from tests.studios import BOOK, Opened
 
 
 def seconds(data: bytes) -> float:
@@ -102,3 +103,35 @@ def test_a_preset_s_own_recording_is_heard(studio: Opened) -> None:
     (line,) = studio.page.get("/api/cast").json["presets"]
     assert (line["name"], line["place"], line["trouble"]) == ("Sailor", "project", "")
     assert seconds(studio.page.get("/sound/voices/Sailor").data) > 5
+
+
+SHARED = BOOK.replace("Ben: {speed: 1.2}", "men: {pronoun: he, plays: {Ben: [Benjamin], Tom: []}}")
+
+
+def test_somebody_who_shares_a_voice_gets_one_of_their_own(studio: Opened) -> None:
+    path = studio.session.path / "book.yaml"
+    path.write_text(SHARED)
+    studio.look()
+    said = edit(studio, kind="own voice", speaker="Ben")
+    assert said.startswith("Ben has the voice: A man, warm and steady")
+    cast = {row["name"]: row for row in studio.page.get("/api/cast").json["speakers"]}
+    assert (cast["Ben"]["shares_voice_of"], cast["Ben"]["aliases"]) == (None, ["Benjamin"])
+    assert edit(studio, kind="own voice", speaker="Tom").startswith("Tom has the voice: A man, yo")
+    again = studio.page.post("/api/edits", {"kind": "own voice", "speaker": "Ben"})
+    assert (again.status, "already" in again.json["error"]) == (400, True)
+    for _ in range(2):
+        studio.page.post("/api/undo")
+    assert path.read_text() == SHARED
+
+
+def test_pages_are_told_how_far_the_search_for_people_is(studio: Opened) -> None:
+    path = studio.session.path / "book.yaml"
+    path.write_text(BOOK.partition("speakers:")[0] + "chapters:\n  - {title: One, file: home.md}\n")
+    (studio.session.path / "home.md").write_text(NOVEL)
+    studio.look()
+    told = studio.page.told(
+        lambda: studio.page.post("/api/edits", {"kind": "cast"}),
+        lambda event: event["type"] == "casting" and event["step"] == event["steps"] - 1,
+    )
+    stages = [event["stage"] for event in told if event["type"] == "casting"]
+    assert stages == list(new_characters.STAGES)

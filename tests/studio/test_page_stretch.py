@@ -67,7 +67,7 @@ def test_two_are_swapped_over_a_stretch_by_keys_alone(studio: Studio) -> None:
     page.get_by_label("to chunk").fill("1.4")
     expect(page.locator("dialog [role=status]")).to_contain_text("3 chunks: Ada 2, Ben 1")
     page.get_by_role("radio", name="Swap two speakers").press("Space")
-    expect(page.get_by_label("Who says what")).to_have_value("Ada")
+    expect(page.get_by_label("The lines of")).to_have_value("Ada")
     page.get_by_role("button", name="Save").press("Enter")
     expect(page.locator("#said")).to_contain_text("Ada and Ben are swapped in 3 parts")
     swapped = OUT.replace("Ada", "B").replace("Ben", "Ada").replace("B:", "Ben:")

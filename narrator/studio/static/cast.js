@@ -15,6 +15,10 @@ const box = byId("pane-cast");
 
 /** @type {any} What /api/cast says. */
 let cast = null;
+/** Number of speakers from which they can be searched. */
+const MANY = 12;
+/** Letters of the names that are shown. */
+let sought = "";
 /** The speaker whose voice is open. */
 let open = "";
 /** @type {Map<string, HTMLElement>} Forms somebody has written in, by speaker: there until sent. */
@@ -30,9 +34,36 @@ async function load() {
 }
 
 function draw() {
-  if (!cast) return;
-  const rows = [...cast.speakers].sort((one, other) => other.seconds - one.seconds).map(row);
-  refill(box, state.book.speakers.length < 2 ? oneVoice() : null, h("ul", { class: "cast" }, ...rows));
+  if (!cast || search) return;
+  const rows = cast.speakers
+    .filter(({ name, aliases }) => [name, ...aliases].join("\n").toLowerCase().includes(sought))
+    .sort((one, other) => other.seconds - one.seconds)
+    .map(row);
+  refill(
+    box,
+    state.book.speakers.length < 2 ? oneVoice() : null,
+    cast.speakers.length > MANY ? finder() : null,
+    h("ul", { class: "cast" }, ...rows),
+  );
+}
+
+/** Shows of a large cast those whose names have some letters. */
+function finder() {
+  const input = h("input", {
+    type: "search",
+    value: sought,
+    "aria-label": "Find a name",
+    placeholder: "Find a name",
+    "data-keep": "find-name",
+    autocomplete: "off",
+    oninput: () => {
+      sought = input.value.trim().toLowerCase();
+      const end = input.selectionEnd;
+      draw();
+      document.activeElement?.setSelectionRange?.(end, end);
+    },
+  });
+  return input;
 }
 
 /** A book in which nobody has been found yet who speaks. */
@@ -54,12 +85,30 @@ function oneVoice() {
   );
 }
 
+/** What is shown of the search for people, while it goes on. @type {HTMLElement | null} */
+let search = null;
+
 async function findAll(button) {
-  fill(button, "Reading the book …");
-  button.disabled = true;
+  const bar = h("progress", { max: 3, "aria-label": "Looking for who speaks" });
+  const stage = h("span", {}, "Reading the book …");
+  const elapsed = h("small", { "aria-hidden": "true" });
+  search = h("div", { class: "told", role: "status" }, bar, h("p", { class: "note" }, stage, " ", elapsed));
+  search.show = ({ stage: words, step, steps }) => {
+    fill(stage, `${words[0].toUpperCase()}${words.slice(1)} …`);
+    [bar.max, bar.value] = [steps, step];
+  };
+  button.hidden = true;
+  button.after(search);
+  const begin = performance.now();
+  const clock = setInterval(() => fill(elapsed, span((performance.now() - begin) / 1000)), 1000);
   await attempt(() => sendEdit({ kind: "cast" }));
+  clearInterval(clock);
+  search.remove();
+  search = null;
+  button.hidden = false;
   load();
 }
+on("event:casting", (event) => search?.show(event));
 
 function row(speaker) {
   const color = `c${colorOf(speaker.name)}`;
@@ -273,6 +322,8 @@ function voice(speaker) {
       fill(trouble, error.message);
     }
   }
+  /** Described so that it differs from others; it can be changed here then. */
+  const ownVoice = () => attempt(() => sendEdit({ kind: "own voice", speaker: speaker.name }));
   const form = h(
     "form",
     { class: "voice-form", onsubmit: give, oninput: written },
@@ -283,7 +334,8 @@ function voice(speaker) {
       ? h(
           "p",
           { class: "note" },
-          `Has the voice of “${speaker.shares_voice_of}”, as others may: one that is given here is their own.`,
+          `Has the voice of “${speaker.shares_voice_of}”, as others may: one that is given here is their own. `,
+          h("button", { type: "button", class: "small", "data-keep": `own-${speaker.name}`, onclick: ownVoice }, "Give a voice of their own"),
         )
       : null,
     line.element,

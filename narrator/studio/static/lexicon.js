@@ -87,7 +87,7 @@ function section(id, title, list, content) {
     h(
       "summary",
       { "data-keep": `fold-${id}` },
-      h("h3", {}, title, " ", h("small", {}, list ? grouped(list.length) : "")),
+      h("strong", {}, title, " ", h("small", {}, list ? grouped(list.length) : "")),
     ),
     ...content,
   );

@@ -106,10 +106,13 @@ async function giveStretch(chosen) {
     const all = voices();
     const names = all.map(([name]) => name);
     const people = names.filter((name) => name !== narrator);
-    const words = [...first.text].slice(stretch.start).join("");
+    const cut = (chunk, start, stop) => [...chunk.text].slice(start, stop ?? undefined).join("").trim();
+    const isOne = first === last;
+    const opening = cut(first, stretch.start, isOne ? stretch.stop : null);
+    const ending = isOne ? "" : ` … ${shortened(cut(last, 0, stretch.stop), 60)}`;
     fill(
       summary,
-      h("blockquote", scriptOf(first), shortened(words, 90), first === last ? null : ` … ${shortened(last.text, 60)}`),
+      h("blockquote", scriptOf(first), shortened(opening, 90), ending),
       h(
         "p",
         { class: "note", role: "status" },
@@ -130,12 +133,8 @@ async function giveStretch(chosen) {
 
   const textOf = ({ from, to }) => chunks.slice(from, to + 1).map(({ text }) => text).join(" ");
 
-  fill(
-    give,
-    ...speaker.elements,
-    field("Which of these lines", whose),
-  );
-  fill(swap, field("Who says what", pair[0]), field("is said by, and the other way round", pair[1]));
+  fill(give, field("Which of these lines", whose), ...speaker.elements);
+  fill(swap, field("The lines of", pair[0]), field("and those of", pair[1], "Each says what the other said."));
   draw();
   const isDone = await open({
     title: "Speakers of a stretch",
