@@ -79,6 +79,7 @@ class Library:
     def refresh(self) -> None:
         for book in list(self._books.values()):
             book.refresh()
+        self._imports.uploads.remove_old()
 
     def close(self) -> None:
         self._progress.close()

@@ -31,7 +31,8 @@ MAX_UPLOAD_BYTES = 500_000_000
 """Most bytes of a manuscript."""
 MAX_UPLOADS = 4
 """Most manuscripts that are kept at a time; the oldest makes room for a new one."""
-_MAX_AGE_S = 24 * 3600.0
+MAX_AGE_S = 24 * 3600.0
+"""Seconds for which a manuscript is kept."""
 _MAX_NAME_LENGTH = 120
 _FOLDER = re.compile(r"(\d{1,9})-[0-9a-f]{8}")
 """Folder of a studio's uploads, which begins with the number of its process."""
@@ -73,6 +74,7 @@ class Uploads:
         self._uploads: dict[str, Upload] = {}
         self._mutex, self._reading = threading.Lock(), threading.Lock()
         self._folder = root() / f"{os.getpid()}-{secrets.token_hex(4)}"
+        _remove_abandoned()
 
     def close(self) -> None:
         """Stops all reading, and removes all uploads."""
@@ -83,11 +85,8 @@ class Uploads:
     def add(self, name: str) -> Upload:
         """Makes a place for a manuscript, whose bytes are written to its path. Raises
         StorageError."""
-        _remove_abandoned()
-        for upload in list(self._uploads.values()):
-            is_old = time.monotonic() - upload.created > _MAX_AGE_S
-            if is_old or len(self._uploads) >= MAX_UPLOADS:
-                self.remove(upload)
+        for upload in list(self._uploads.values())[: 1 - MAX_UPLOADS]:
+            self.remove(upload)
         id = secrets.token_hex(8)
         path = self._folder / id / f"{id}{_known_suffix(name)}"
         with files.translating_errors(path):
@@ -95,6 +94,12 @@ class Uploads:
         upload = Upload(id, path, _shown_name(name))
         self._uploads[id] = upload
         return upload
+
+    def remove_old(self) -> None:
+        """Removes uploads of more than a day ago."""
+        for upload in list(self._uploads.values()):
+            if time.monotonic() - upload.created > MAX_AGE_S:
+                self.remove(upload)
 
     def find(self, id: str) -> Upload:
         """Returns an upload by its id. Raises NotFound."""

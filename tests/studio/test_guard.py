@@ -18,11 +18,12 @@ ADDRESSES = (
     "/", "/api/book", "/api/chapters/1", "/api/chunks/1.1", "/api/peaks/1", "/api/cast",
     "/api/doubts", "/api/names", "/api/pickups", "/pickups.csv", "/pickups.html", "/labels/1.txt",
     "/api/events", "/static/style.css", "/sound/chapters/1/x", "/sound/tries/x/0",
-    "/sound/voices/x", "/nothing",
+    "/sound/voices/x", "/api/voices", "/api/estimate", "/api/downloads", "/downloads/x", "/nothing",
 )  # fmt: skip
 CHANGES = (
     "/api/draft", "/api/jobs", "/api/jobs/stop", "/api/reviewed", "/api/flags", "/api/flags/done",
     "/api/pickups", "/api/edits", "/api/undo", "/api/redo", "/api/say", "/api/audition",
+    "/api/voices", "/api/voices/sample",
 )  # fmt: skip
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import socket
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -269,6 +270,30 @@ def test_a_manuscript_that_is_too_large_is_refused_at_once(
     assert not list(uploads.root().rglob("*.txt"))
 
 
+def test_a_client_that_goes_away_leaves_nothing(shelf: OpenedLibrary) -> None:
+    head = (
+        f"POST /api/manuscripts?name=a.txt HTTP/1.1\r\nHost: {shelf.page.host}\r\n"
+        f"Origin: http://{shelf.page.host}\r\nCookie: {shelf.page.headers['cookie']}\r\n"
+        "Content-Length: 1000\r\n\r\nShe walked"
+    )
+    with socket.create_connection(("127.0.0.1", shelf.page.port)) as wire:
+        wire.sendall(head.encode())
+        until(lambda: list(uploads.root().rglob("*.txt")))
+    until(lambda: not list(uploads.root().rglob("*.txt")))
+
+
+def test_a_manuscript_is_kept_for_a_day(
+    shelf: OpenedLibrary, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    id = read(shelf, TEXT.encode(), "a.txt")["id"]
+    shelf.library.refresh()
+    assert shelf.page.get(f"/api/manuscripts/{id}").status == 200
+    monkeypatch.setattr(uploads, "MAX_AGE_S", 0.0)
+    shelf.library.refresh()
+    assert shelf.page.get(f"/api/manuscripts/{id}").status == 404
+    assert not list(uploads.root().rglob("*.txt"))
+
+
 def test_only_the_page_may_send_one(shelf: OpenedLibrary) -> None:
     assert send(shelf, b"x", origin="http://elsewhere.example").status == 403
     shelf.page.headers.clear()
@@ -335,6 +360,5 @@ def test_an_import_that_is_killed_leaves_nothing_half_made(tmp_path: Path) -> No
     assert not (tmp_path / "novel").exists()
     with studios.opened_library(tmp_path) as shelf:
         assert list(tmp_path.iterdir()) == []
+        assert not list(uploads.root().rglob("*.txt"))
         assert shelf.page.get("/api/projects").json["projects"] == []
-        send(shelf, b"x", "b.txt")
-        assert len(list(uploads.root().iterdir())) == 1

@@ -1,12 +1,12 @@
 // From a new book to its files: a voice, who speaks, what it costs, the render, the download. All of
 // it by the routes of the book's own studio, which the start page's server has opened.
 
-import { get, heard, post } from "./api.js";
+import { bytes, get, heard, post } from "./api.js";
 import { byId, fill, h, icon, refill } from "./dom.js";
 import { complain, say } from "./messages.js";
 import { openOnServer } from "./opening.js";
 import { emit } from "./store.js";
-import { bytes, counted, percent, span } from "./words.js";
+import { counted, percent, sizeWords, span } from "./words.js";
 
 const box = byId("making");
 const audio = byId("sample");
@@ -82,7 +82,7 @@ function draw() {
   fill(
     box,
     h("div", { class: "row" }, backButton()),
-    h("h2", { tabindex: "-1" }, book.facts.title, book.facts.author ? h("small", {}, ` ${book.facts.author}`) : null),
+    h("h2", { tabindex: "-1", dir: "auto", lang: book.facts.language }, book.facts.title, book.facts.author ? h("small", {}, ` ${book.facts.author}`) : null),
     ...Object.values(places),
   );
   drawVoice();
@@ -340,7 +340,7 @@ function atRest(todo, can) {
     costs.seconds === null
       ? "How long it takes is known after the first chunks."
       : `It takes ${costs.is_measured ? "about" : "roughly"} ${span(costs.seconds)} on this machine.`;
-  const room = `Needs ${bytes(costs.disk_bytes)} of disk while it works, ${bytes(costs.file_bytes)} for the file; ${bytes(costs.free_bytes)} are free.`;
+  const room = `Needs ${sizeWords(costs.disk_bytes)} of disk while it works, ${sizeWords(costs.file_bytes)} for the file; ${sizeWords(costs.free_bytes)} are free.`;
   const sent = costs.sent_characters
     ? `${counted(costs.sent_characters, "character")} are sent to the speech server${costs.price ? `: ${costs.price}` : ""}.`
     : "";
@@ -452,6 +452,21 @@ function drawFiles() {
   );
 }
 
+const MAX_SENT_BYTES = 300_000_000; // it is held in memory
+
+/** Whether the system has a dialog that hands files on: phones and some desktops have. */
+const canSend = ({ name, type, bytes: size }) =>
+  size < MAX_SENT_BYTES && navigator.canShare?.({ files: [new File([], name, { type })] });
+
+async function sendOn(file, url) {
+  try {
+    const sound = new File([await bytes(url)], file.name, { type: file.type });
+    await navigator.share({ title: book.facts.title, files: [sound] });
+  } catch (error) {
+    if (error.name !== "AbortError") complain(error);
+  }
+}
+
 const inBook = (address) => book.address + address.slice(1);
 
 function fileRow(file) {
@@ -460,8 +475,13 @@ function fileRow(file) {
     "li",
     {},
     h("span", { class: "name" }, file.name),
-    h("small", {}, bytes(file.bytes), file.is_current ? "" : ", older than the book"),
+    h("small", {}, sizeWords(file.bytes), file.is_current ? "" : ", older than the book"),
     h("audio", { controls: true, preload: "none", src: url, "aria-label": file.name }),
-    h("a", { class: "button main", href: url, download: file.name }, icon("export"), "Download"),
+    h(
+      "span",
+      { class: "row" },
+      h("a", { class: "button main", href: url, download: file.name }, icon("export"), "Download"),
+      canSend(file) ? h("button", { onclick: () => sendOn(file, url) }, icon("clip"), "Send") : null,
+    ),
   );
 }

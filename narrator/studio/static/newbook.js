@@ -190,6 +190,7 @@ function facts(mine, typed) {
       h("input", {
         type: "text",
         value: typed[name],
+        dir: "auto",
         autocomplete: "off",
         maxlength: 300,
         required: name === "title",
@@ -412,10 +413,10 @@ function parts(mine) {
         "label",
         {},
         boxes[number],
-        h("span", { class: "name" }, part.title || "Untitled"),
+        h("span", { class: "name", dir: "auto", lang: book.language }, part.title || "Untitled"),
         h("span", { class: "length" }, clock(part.seconds)),
         part.reason ? h("small", { class: "why" }, `Left out: ${part.reason}`) : null,
-        part.begin ? h("small", { class: "begin" }, part.begin) : null,
+        part.begin ? h("small", { class: "begin", dir: "auto", lang: book.language }, part.begin) : null,
       ),
     );
   });

@@ -31,8 +31,8 @@ function card(project) {
     "li",
     { class: "book", "data-id": id },
     cover(project),
-    h("a", { class: "title", href: `/book/${id}/`, onclick: openHere(id) }, title),
-    author ? h("span", { class: "by" }, author) : null,
+    h("a", { class: "title", dir: "auto", href: `/book/${id}/`, onclick: openHere(id) }, title),
+    author ? h("span", { class: "by", dir: "auto" }, author) : null,
     trouble
       ? h("span", { class: "trouble" }, trouble)
       : h("span", { class: "facts" }, counted(project.chapters, "chapter")),

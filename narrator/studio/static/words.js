@@ -62,7 +62,7 @@ export function since(seconds) {
 }
 
 /** A size as 900 B, 12 kB, 3.4 MB. @param {number} size */
-export function bytes(size) {
+export function sizeWords(size) {
   for (const unit of ["B", "kB", "MB"]) {
     if (size < 1000) return `${size.toFixed(unit === "MB" && size < 10 ? 1 : 0)} ${unit}`;
     size /= 1000;
