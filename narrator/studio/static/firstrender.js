@@ -29,8 +29,10 @@ export async function showBook(id) {
   heading.focus();
   try {
     const { address } = await openOnServer(id, (now) => fill(words, now));
+    if (location.hash !== `#book=${id}`) return; // the page shows something else by now
     book = { id, address };
     await load();
+    if (book?.id !== id) return;
   } catch (error) {
     fill(box, h("p", { class: "trouble" }, error.message), backButton());
     return;
@@ -49,14 +51,15 @@ export function leaveBook() {
 }
 
 async function load() {
+  const mine = book;
   const [facts, voices, costs, downloads] = await Promise.all([
     get(api("book")),
     get(api("voices")),
     get(api("estimate")),
     get(api("downloads")),
   ]);
-  Object.assign(book, { facts, voices, costs, files: downloads.files });
-  book.chosen ??= voices.chosen ?? voices.voices[0] ?? null;
+  Object.assign(mine, { facts, voices, costs, files: downloads.files });
+  mine.chosen ??= voices.chosen ?? voices.voices[0] ?? null;
 }
 
 function listen() {
@@ -95,8 +98,11 @@ const heading = (name, words) => h("h3", { id: `step-${name}` }, words);
 
 /** Asks the server for everything again, and shows it where nobody is typing. */
 async function reload() {
+  const mine = book;
+  if (!mine) return; // the page shows the list again
   try {
     await load();
+    if (book !== mine) return;
     drawPeople();
     drawRender();
     drawFiles();
@@ -242,14 +248,15 @@ async function sampleOfJob(job) {
 
 /** The voice that is chosen is written into the book at once. */
 async function choose(one) {
-  const before = book.chosen;
-  book.chosen = one;
+  const mine = book;
+  const before = mine.chosen;
+  mine.chosen = one;
   try {
     await write();
   } catch (error) {
-    book.chosen = before;
+    mine.chosen = before;
     complain(error);
-    drawVoice();
+    if (book === mine) drawVoice();
   }
 }
 
@@ -262,12 +269,13 @@ async function write() {
 
 /** What takes a while is said next to the button that begins a render. */
 async function busy(work) {
-  book.busy = true;
+  const mine = book;
+  mine.busy = true;
   drawRender();
   try {
     await work();
   } finally {
-    book.busy = false;
+    mine.busy = false;
     drawRender();
   }
 }
@@ -278,12 +286,13 @@ function drawPeople() {
   const people = book.facts.speakers.filter((one) => one.chunks);
   const find = h("button", { "data-keep": "find", disabled: book.finding }, icon("who"), "Find who speaks");
   find.addEventListener("click", async () => {
+    const mine = book;
     const begin = performance.now();
-    book.finding = true;
+    mine.finding = true;
     drawPeople();
     const clock = setInterval(() => {
-      book.finding = span((performance.now() - begin) / 1000);
-      drawPeople();
+      mine.finding = span((performance.now() - begin) / 1000);
+      if (book === mine) drawPeople();
     }, 1000);
     try {
       const { what } = await post(api("edits"), { kind: "cast" });
@@ -292,7 +301,7 @@ function drawPeople() {
       complain(error);
     }
     clearInterval(clock);
-    book.finding = false;
+    mine.finding = false;
     await reload(); // and once more, when the server has read the book again
   });
   refill(
@@ -321,10 +330,23 @@ function drawPeople() {
 
 // -- the render ------------------------------------------------------------------------------------
 
+/** Whether the render's buttons had the focus last: they come and go, and keep it among them. */
+let isRenderFocused = false;
+document.addEventListener("focusin", ({ target }) => {
+  isRenderFocused = Boolean(places.render?.contains(target));
+});
+
 function drawRender() {
+  if (!book) return;
   const { todo, jobs: state, can } = book.facts;
   const running = book.running ?? state.running;
-  refill(places.render, heading("render", "Render"), ...(running ? atWork(running) : atRest(todo, can)));
+  refill(
+    places.render,
+    heading("render", "Render"),
+    ...(running ? atWork() : atRest(todo, can)),
+  );
+  if (isRenderFocused && document.activeElement === document.body)
+    places.render.querySelector("button:enabled")?.focus();
 }
 
 function atRest(todo, can) {
@@ -374,22 +396,22 @@ async function render() {
     drawRender();
     const kind = book.facts.todo.chunks ? "render" : "export";
     await post(api("jobs"), { kind, draft: book.facts.draft });
-    places.render.querySelector("button")?.focus();
   } catch (error) {
-    book.running = null;
+    if (book) book.running = null;
     drawRender();
     complain(error);
   }
 }
 
+const workWords = h("p", { class: "big" });
+const workBar = h("progress", { max: 1, value: 0, "aria-label": "Rendered" });
+
+/** The words and the bar change in place: what is drawn anew is read out anew. */
 function atWork() {
-  const now = book.progress ?? book.facts.jobs.progress;
-  const share = now?.of ? Math.min(1, now.done / now.of) : 0;
-  const isMaking = now && !["render", "starting"].includes(now.phase);
-  const left = now?.left === null || now?.left === undefined ? "" : `, ${span(now.left)} left`;
+  tellProgress();
   return [
-    h("p", { class: "big", role: "status" }, isMaking ? "Writing the file" : "Speaking", ` ${percent(share)}${left}`),
-    h("progress", { max: 1, value: share, "aria-label": "Rendered" }),
+    workWords,
+    workBar,
     h("p", { class: "note" }, "You can close this page meanwhile, but not the studio's server."),
     h(
       "button",
@@ -404,6 +426,15 @@ function atWork() {
   ];
 }
 
+function tellProgress() {
+  const now = book.progress ?? book.facts.jobs.progress;
+  const share = now?.of ? Math.min(1, now.done / now.of) : 0;
+  const isMaking = now && !["render", "starting"].includes(now.phase);
+  const left = now?.left === null || now?.left === undefined ? "" : `, ${span(now.left)} left`;
+  workBar.value = share;
+  workWords.textContent = `${isMaking ? "Writing the file" : "Speaking"} ${percent(share)}${left}`;
+}
+
 function handle(event) {
   const sample = event.event === "ended" && jobs.get(event.job);
   if (sample) {
@@ -412,19 +443,22 @@ function handle(event) {
     else sample.resolve(event.summary);
     return;
   }
-  if (event.event === "hello") book.running = event.running;
+  if (event.event === "hello" && event.running) book.running = event.running;
   if (event.event === "started" && !event.job.beside) book.running = event.job;
-  if (event.event === "progress") book.progress = event;
+  if (event.event === "progress") {
+    book.progress = event;
+    if (workBar.isConnected) return tellProgress();
+  }
   if (["ended", "gone"].includes(event.event)) {
     const isMine = event.event === "gone" || event.job === book.running?.id || book.running;
     if (!isMine) return;
     book.running = book.progress = null;
     if (event.event === "ended" && !event.exit) say("The book is ready", "job");
-    const hadFocus = places.render.contains(document.activeElement);
-    reload().then(() => hadFocus && places.files.querySelector("a.main")?.focus());
+    const wasFocused = isRenderFocused;
+    reload().then(() => wasFocused && places.files.querySelector("a.main")?.focus());
     return;
   }
-  drawRender();
+  if (["hello", "started", "progress"].includes(event.event)) drawRender();
 }
 
 // -- the files -------------------------------------------------------------------------------------
@@ -480,7 +514,12 @@ function fileRow(file) {
     h(
       "span",
       { class: "row" },
-      h("a", { class: "button main", href: url, download: file.name }, icon("export"), "Download"),
+      h(
+        "a",
+        { class: "button main", "data-keep": file.name, href: url, download: file.name },
+        icon("export"),
+        "Download",
+      ),
       canSend(file) ? h("button", { onclick: () => sendOn(file, url) }, icon("clip"), "Send") : null,
     ),
   );
