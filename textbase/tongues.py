@@ -183,6 +183,8 @@ def find_foreign_letters(text: str, language: str) -> ForeignLetters | None:
     foreign_alphabets = {
         character: name for character, name in alphabets.items() if name and name not in expected
     }
+    if not foreign_alphabets:
+        return None
     foreign_counts, first_words = _count_foreign_letters(text, foreign_alphabets)
     if not foreign_counts:
         return None
