@@ -178,7 +178,7 @@ function toRender() {
   return h(
     "section",
     {},
-    h("h3", {}, "To be rendered"),
+    h("h3", {}, `To be rendered${bothVoices() ? ` by the ${state.book.draft ? "draft voice" : "model"}` : ""}`),
     h("p", { class: "big" }, ...what(state.book)),
     reasons.length ? h("ul", { class: "reasons" }, ...reasons) : null,
     kept(choice("How much", "scope", parts, scope, (value) => {
