@@ -210,12 +210,15 @@ class RetakenChunk:
     """The engine's messages on tries without a take."""
     pinned: int | None
     """The number of the try that is now in use."""
+    replaced: int | None = None
+    """The number of the try that was pinned before."""
 
     def to_json(self) -> dict[str, Any]:
         """The new tries as a JSON object."""
         return {
             "id": self.step.id,
             "pinned": self.pinned,
+            "replaced": self.replaced,
             "tries": [
                 {
                     "number": number,
@@ -435,6 +438,8 @@ def _speak_with_engine(
 def _pin_best_try(book: BookPlan, step: Step, chunk_tries: _ChunkTries) -> RetakenChunk:
     """Pin the first try that passed its checks. Raises UsageError, StorageError."""
     tries = tuple((number + 1, record) for number, record in chunk_tries.tries)
+    pin_before = find_current_pin(book, step)
+    replaced = pin_before.number + 1 if pin_before and pin_before.step == step.key else None
     good_numbers = [number for number, record in tries if not record.faults]
     if good_numbers:
         try:
@@ -442,4 +447,4 @@ def _pin_best_try(book: BookPlan, step: Step, chunk_tries: _ChunkTries) -> Retak
         except DamagedTake as error:
             raise UsageError(f"chunk {step.id}: {error}") from None
     pinned_number = good_numbers[0] if good_numbers else None
-    return RetakenChunk(step, tries, tuple(chunk_tries.failures), pinned_number)
+    return RetakenChunk(step, tries, tuple(chunk_tries.failures), pinned_number, replaced)

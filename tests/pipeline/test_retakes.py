@@ -170,7 +170,7 @@ def test_what_continues_a_pinned_take_is_rendered_anew(good):
     child = next(s for s in planned.steps if s.parent)
     parent = next(s for s in planned.steps if s.key == child.parent)
     [made] = retake(good, engine, [parent.id])
-    assert made.pinned == 2
+    assert (made.pinned, made.replaced) == (2, None)
     todo = books.todo(good, engine)
     assert child.chunk.text.strip() in todo
     assert parent.chunk.text.strip() not in todo
@@ -225,6 +225,14 @@ def test_a_try_of_several_is_asked_for_again_by_its_seed(good):
     planned = books.plan(good, engine)
     tries = retakes.tries_of(planned, planned.steps[0])
     assert len({one.record.content for one in tries}) == 4
+
+
+def test_a_retake_names_the_pin_that_it_replaces(good):
+    engine = HumEngine()
+    first = books.plan(good, engine).steps[0]
+    retake(good, engine, [first.id])
+    [made] = retake(good, engine, [first.id])
+    assert (made.replaced, made.pinned) == (2, 3)
 
 
 def test_a_retake_has_a_style_and_then_continues_no_take(tmp_path):

@@ -277,6 +277,9 @@ def undone_one_by_one(studio: Studio, chosen: int) -> None:
     expect(chapter).to_contain_text("1 flagged")
     studio.press("u")
     expect(said).to_contain_text(f"Undone: Pinning take {chosen} of 1.4")
+    for take in (chosen + 1, chosen):  # pinned as they were spoken
+        studio.press("u")
+        expect(said).to_contain_text(f"Undone: Take {take} of 1.4 is pinned")
     studio.press("u")
     expect(said).to_contain_text("Undone: 1.4 is flagged")
     expect(chapter).not_to_contain_text("flagged")
@@ -291,9 +294,9 @@ def test_a_slower_take_is_asked_for_compared_blind_and_pinned_by_keys(studio: St
     studio.press("j")
     expect(page.locator("#pane-chunk .number")).to_have_text("1.2")
     studio.press("Space")
-    page.wait_for_function("CSS.highlights.get('spoken')?.size")  # the word that is said
+    until(lambda: page.evaluate("CSS.highlights.has('spoken')"))  # the word that is said
     studio.press("Space")
-    page.wait_for_function("!CSS.highlights.has('spoken')")
+    until(lambda: not page.evaluate("CSS.highlights.has('spoken')"))
     studio.press("ArrowUp", "ArrowDown")
     expect(page.locator("#pane-chunk .number")).to_have_text("1.2")
     studio.press("d")  # the first field is the speed: the draft voice has no styles
@@ -302,6 +305,7 @@ def test_a_slower_take_is_asked_for_compared_blind_and_pinned_by_keys(studio: St
     studio.press("Enter")
     expect(page.locator("#said")).to_contain_text("1.2: take 2 is pinned")
     expect(page.locator(".take .figures").first).to_contain_text("speed 0.8")
+    expect(page.locator("#undo")).to_have_attribute("aria-label", "Undo: Take 2 of 1.2 is pinned")
     page.evaluate("document.activeElement.blur()")
     studio.press("x")
     page.get_by_role("checkbox", name="Blind").check()
@@ -328,7 +332,7 @@ def test_what_was_heard_is_listed_and_a_word_that_is_right_is_learnt(studio: Stu
     row = heard.locator(".heard-rows li", has_text="kitchen")
     expect(row.locator(".written mark")).to_have_text("stone")
     row.get_by_role("button", name="Hear these words").press("Enter")
-    page.wait_for_function("document.getElementById('sample').duration < 3")
+    until(lambda: page.evaluate("document.getElementById('sample').duration < 3"))
     row.get_by_role("button", name="Right as it is").press("Enter")
     expect(page.locator("#said")).to_contain_text("“stone” may be heard as “kitchen”")
     expect(row).to_have_count(0)

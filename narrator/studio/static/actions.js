@@ -119,9 +119,16 @@ export const redo = travel(undone, done, "again", "Done again");
 
 // -- the chosen chunk ------------------------------------------------------------------------------
 
+/** Jobs that were submitted here, by id. */
+const own = new Set();
+
 /** @param {any} job */
 export const submit = (job) =>
-  attempt(() => post("/api/jobs", { draft: state.book.draft, ...job }));
+  attempt(async () => {
+    const answer = await post("/api/jobs", { draft: state.book.draft, ...job });
+    own.add(answer.job.id);
+    return answer;
+  });
 
 /** Why a chunk cannot be spoken again. */
 export function oneReading() {
@@ -157,17 +164,29 @@ export async function unpin(before) {
 /** Pins a take of any chunk; true if that was done. @param {string} id @param {number} number */
 export const pinAs = (id, number, what) => pinning(id, number, undefined, what);
 
-function pinning(id, number, before, what) {
+/** @returns {Deed} The pin of a chunk; `before` is the take that was pinned, if any. */
+function pinDeed(id, number, before, what) {
   const put = (to) => () =>
     post("/api/jobs", {
       draft: state.book.draft,
       chunks: [id],
       ...(to === undefined ? { kind: "unpin" } : { kind: "pin", number: to }),
     }).then(() => undefined);
+  return { what, back: put(before), again: put(number) };
+}
+
+function pinning(id, number, before, what) {
   return attempt(async () => {
-    await act({ what, back: put(before), again: put(number) }, what);
+    await act(pinDeed(id, number, before, what), what);
     return true;
   });
+}
+
+/** The pins of retakes that were asked for here can be undone. @param {string} job @param {any[]} rows */
+export function noteRetaken(job, rows) {
+  if (!own.delete(job)) return;
+  for (const { id, pinned, replaced } of rows)
+    if (pinned !== null) note(pinDeed(id, pinned, replaced ?? undefined, `Take ${pinned} of ${id} is pinned`));
 }
 
 /** Marks the chosen chunk, or takes the mark away. @param {boolean} [goesOn] to the next one */

@@ -6,10 +6,8 @@ import { keep, kept } from "./kept.js";
 import { say } from "./messages.js";
 import { showPane } from "./panes.js";
 import { chosenChunk } from "./store.js";
-import { counted } from "./words.js";
+import { counted, settingName } from "./words.js";
 
-/** What settings of engines are called; others by their own names. */
-const NAMES = { cfg: "Guidance", steps: "Steps" };
 const NOTES = { cfg: "How closely text and voice are followed", steps: "More steps take longer" };
 const MOST = 32;
 
@@ -26,6 +24,8 @@ export function desk(chunk, detail) {
   if (wanted === chunk.id) setTimeout(focus);
   return form.element;
 }
+
+const capital = (words) => words[0].toUpperCase() + words.slice(1);
 
 function number(name, words, attributes, note) {
   const input = h("input", { type: "number", name, "data-keep": `desk-${name}`, step: "any", ...attributes });
@@ -53,7 +53,7 @@ function build(id, { style, no_style: noStyle, settings, seed }) {
     ...settings.map((one) =>
       number(
         one.name,
-        NAMES[one.name] ?? one.name,
+        capital(settingName(one.name)),
         { value: one.value, min: one.min, max: one.max, step: one.whole ? 1 : 0.1 },
         NOTES[one.name],
       ),

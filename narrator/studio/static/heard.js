@@ -8,7 +8,7 @@ import { goTo } from "./loading.js";
 import { say } from "./messages.js";
 import { pane } from "./panes.js";
 import { heardNow, playUrl, stop } from "./samples.js";
-import { colorOf, on, state } from "./store.js";
+import { colorOf, on, scriptOf, state } from "./store.js";
 import { counted, grouped, percent, shortened, span } from "./words.js";
 
 const box = byId("pane-heard");
@@ -71,7 +71,7 @@ function listening() {
       h("h3", {}, "Listening"),
       h("progress", { max: 1, value: share, "aria-label": "Listened to" }),
       h("p", { class: "note" }, progress?.of ? `${percent(share)}${rest}` : (progress?.what ?? "Starting …")),
-      h("button", { class: "stop wide", "data-keep": "hear", onclick: () => attempt(() => post("/api/jobs/stop")) }, icon("stop"), "Stop"),
+      h("button", { class: "stop wide", "data-keep": "hear", onclick: () => attempt(() => post("/api/jobs/stop", { id: state.book.jobs.running?.id })) }, icon("stop"), "Stop"),
     );
   }
   const waits = state.book.jobs.queue?.some((job) => job.kind === "hear");
@@ -133,7 +133,7 @@ function item(row) {
       ),
       written(row),
       row.heard && row.kind !== "repeated"
-        ? h("p", { class: "heard-words" }, h("span", {}, row.kind === "added" ? "Also heard " : "Heard "), h("q", {}, shortened(row.heard, 200)))
+        ? h("p", { class: "heard-words" }, h("span", {}, row.kind === "added" ? "Also heard " : "Heard "), h("q", { ...scriptOf() }, shortened(row.heard, 200)))
         : null,
       h(
         "div",
@@ -163,10 +163,10 @@ function item(row) {
 }
 
 function written({ kind, before, text, after, is_cut: [isLate, isEarly] }) {
-  if (kind === "whole") return h("p", { class: "written" }, shortened(text, 200));
+  if (kind === "whole") return h("p", { class: "written", ...scriptOf() }, shortened(text, 200));
   return h(
     "p",
-    { class: "written" },
+    { class: "written", ...scriptOf() },
     isLate ? "…" : "",
     before,
     text ? h("mark", {}, text) : h("mark", { class: "gap", "aria-label": "nothing is written here" }, "‸"),

@@ -1,6 +1,6 @@
 // The jobs of the owner of the project: what runs and waits, and the bar at the top that says so.
 
-import { attempt } from "./actions.js";
+import { attempt, noteRetaken } from "./actions.js";
 import { post } from "./api.js";
 import { retaken } from "./desk.js";
 import { byId, fill, h, icon } from "./dom.js";
@@ -214,8 +214,10 @@ const heard = {
     drop(event.job);
     if (exit && event.error) complain(event.error);
     else if (kind === "hear" && !exit) say(listened(event.summary), "job");
-    else if (event.summary?.retaken?.length) say(retaken(event.summary.retaken), "job");
-    else if (SLOW.has(kind) && kind !== "audition" && !wasWaiting) say(endWords(kind, exit), "job");
+    else if (event.summary?.retaken?.length) {
+      say(retaken(event.summary.retaken), "job");
+      noteRetaken(event.job, event.summary.retaken);
+    } else if (SLOW.has(kind) && kind !== "audition" && !wasWaiting) say(endWords(kind, exit), "job");
     loadBook();
   },
 };

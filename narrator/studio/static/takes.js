@@ -9,7 +9,7 @@ import { heardNow, playUrl, share, stop } from "./samples.js";
 import { say } from "./messages.js";
 import { canEdit } from "./rights.js";
 import { chosenChunk, on } from "./store.js";
-import { shortened } from "./words.js";
+import { settingName, shortened } from "./words.js";
 
 /** @type {any[]} Of the chunk in the inspector. */
 let tries = [];
@@ -46,7 +46,12 @@ export function list(chunk, ofChunk) {
       ),
       h(
         "button",
-        { class: "small", "data-keep": "others", "aria-expanded": String(Boolean(others)), onclick: toggleOthers },
+        {
+          class: "small",
+          "data-keep": "others",
+          "aria-expanded": String(Boolean(others)),
+          onclick: toggleOthers,
+        },
         "Other voices",
       ),
     ),
@@ -94,7 +99,7 @@ const titleOf = (engine) => (engine === "draft" ? "The draft voice" : engine || 
 export function compareTakes() {
   const whole = (one) => one.whole !== false;
   const all = [
-    ...tries.filter(whole).map((one) => ({ ...one, title: `Take ${one.number}${state(one)}` })),
+    ...tries.filter(whole).map((one) => ({ ...one, title: `Take ${one.number}${standing(one)}` })),
     ...(others ?? []).flatMap(({ engine, tries: theirs }) =>
       theirs.filter(whole).map((one) => ({ ...one, title: `${titleOf(engine)}, take ${one.number}`, number: null })),
     ),
@@ -109,7 +114,7 @@ export function compareTakes() {
   compare(chosenChunk(), all, used, other, (one) => pin(one.number, pinned()));
 }
 
-const state = (one) => (one.pinned ? ", pinned" : one.in_use ? ", in use" : "");
+const standing = (one) => (one.pinned ? ", pinned" : one.in_use ? ", in use" : "");
 
 // -- a row -----------------------------------------------------------------------------------------
 
@@ -180,7 +185,7 @@ function figures(one) {
       ? null
       : `seed ${one.seed}${one.attempt ? `, attempt ${one.attempt + 1}` : ""}`,
     ...Object.entries(one.settings ?? {}).map(([name, value]) =>
-      name === "style" ? `“${shortened(value, 60) || "no style"}”` : `${name} ${value}`,
+      name === "style" ? `“${shortened(value, 60) || "no style"}”` : `${settingName(name)} ${value}`,
     ),
   ];
   return parts.filter(Boolean).join(" · ");

@@ -28,6 +28,11 @@ export const grouped = (number) => number.toLocaleString("en-US");
 export const percent = (share) =>
   share > 0 && share < 0.01 ? "under 1 %" : `${Math.round(share * 100)} %`;
 
+const SETTINGS = { cfg: "guidance", style: "style", steps: "steps", speed: "speed" };
+
+/** What a setting of an engine is called. @param {string} name */
+export const settingName = (name) => SETTINGS[name] ?? name;
+
 /** The first words of a text. @param {string} text @param {number} length */
 export const shortened = (text, length = 60) =>
   text.length > length ? `${text.slice(0, length - 1).trimEnd()}…` : text;
