@@ -31,7 +31,7 @@ from narrator.pipeline.edits import Edit
 from narrator.pipeline.jobs.protocol import Job
 from narrator.report import pickups as printed_pickups
 from narrator.speech.plan import Step
-from narrator.studio import stretch_edits
+from narrator.studio import rows, stretch_edits
 from narrator.studio.jobs import Jobs
 from narrator.studio.lexicon_routes import lexicon_edit
 from narrator.studio.people import Guests, Person, Rights
@@ -39,7 +39,6 @@ from narrator.studio.session import (
     NotFound,
     ProjectSession,
     ProjectSnapshot,
-    UndoState,
     undo_state_of,
 )
 from narrator.web import bodies
@@ -114,15 +113,14 @@ class EditRoutes:
         if kind not in (kinds := (*_EDITS, _EXCHANGE, _CAST)):
             raise UsageError(f"`kind` is one of {', '.join(kinds)}")
 
-        def apply_edit() -> tuple[Edit, UndoState]:
+        def apply_edit() -> Edit:
             if kind == _EXCHANGE:
-                return self._apply_decision(body), self._undo_state()
+                return self._apply_decision(body)
             edit = self._find_cast() if kind == _CAST else _EDITS[kind](self.session.view, body)
             edits.apply(self.session.view.project, edit)
-            return edit, self._undo_state()
+            return edit
 
-        edit, undo_state = await self.session.run("changing the project's files", apply_edit)
-        return self._edit_response(edit.title, undo_state)
+        return await self._edit_response(body, apply_edit, "")
 
     def _find_cast(self) -> Edit:
         """Finds the characters of a book and what they say; pages are told how far it is."""
@@ -147,23 +145,42 @@ class EditRoutes:
         self, request: Request, move: Callable[..., edits.PastEdit | None], empty_message: str
     ) -> Response:
         """Undoes or redoes one edit by `move`. Raises NotFound if there is none."""
-        await bodies.read_json(request)
-        past_edit, undo_state = await self.session.run(
-            "changing the project's files",
-            lambda: (move(self.session.view.project), self._undo_state()),
+        body = await bodies.read_json(request)
+        return await self._edit_response(
+            body, lambda: move(self.session.view.project), empty_message
         )
-        if past_edit is None:
-            raise NotFound(empty_message)
-        return self._edit_response(past_edit.title, undo_state)
 
-    def _undo_state(self) -> UndoState:
-        return undo_state_of(edits.history(self.session.view.project))
+    async def _edit_response(
+        self,
+        body: Mapping[str, Any],
+        change: Callable[[], Edit | edits.PastEdit | None],
+        empty_message: str,
+    ) -> Response:
+        """Changes the project's files, and answers as soon as their text is read.
 
-    def _edit_response(self, description: str, undo_state: UndoState) -> Response:
-        """Answers with the new undo and redo; the new reading is announced later, as an event."""
-        version = self.session.view.version
-        self.session.schedule("reading the manuscript", self.session.refresh)
-        return JSONResponse({"what": description, "version": version, **undo_state})
+        The answer has the new undo and redo, and the chapter `shown` with its new text; the new
+        plan of the book is announced later, as an event. Raises NotFound if there is no change.
+        """
+        shown_chapter = body.get("shown")
+
+        def change_files() -> dict[str, Any]:
+            edit = change()
+            if edit is None:
+                raise NotFound(empty_message)
+            undo_state = undo_state_of(edits.history(self.session.view.project))
+            number = shown_chapter - 1 if isinstance(shown_chapter, int) else -1
+            chapter = None
+            if self.session.show_edit() and number in self.session.view.chapters:
+                sound, states = self.session.sound(number), self.session.chunk_states(number)
+                chapter = rows.chapter(self.session.view, number, sound, states)
+            version = self.session.view.version
+            return {"what": edit.title, "version": version, "chapter": chapter, **undo_state}
+
+        try:
+            answer = await self.session.run("changing the project's files", change_files)
+        finally:  # also after a conflict: somebody else has changed the files
+            self.session.schedule("reading the manuscript", self.session.refresh)
+        return JSONResponse(answer)
 
     # -- who says what -----------------------------------------------------------------------------
 
@@ -174,13 +191,13 @@ class EditRoutes:
         def list_doubts() -> dict[str, Any]:
             proposal = self._current_proposal()
             doubtful = exchanges.doubtful_exchanges(proposal)
-            rows = [
+            exchange_rows = [
                 _exchange_row(self.session.view, proposal, exchange)
                 for exchange in doubtful[:_MAX_EXCHANGES]
             ]
             shown = [each for each in exchanges.all_exchanges(proposal) if each.id == shown_id]
             return {
-                "exchanges": rows,
+                "exchanges": exchange_rows,
                 "exchange_count": len(doubtful),
                 "total": sum(len(exchange.doubtful_turns) for exchange in doubtful),
                 "shown": _exchange_row(self.session.view, proposal, shown[0]) if shown else None,

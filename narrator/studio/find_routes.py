@@ -100,10 +100,8 @@ class FindRoutes:
             matching = [
                 group for group in group_unison(steps) if _has_words_and_speaker(group, query)
             ]
-            chunk_states = self.session.chunk_states(number) if matching else {}
+            chunk_states = self.session.chunk_states(number, view) if matching else {}
             for group in matching:
-                if any(step.id not in chunk_states for step in group):
-                    continue  # read again meanwhile: the page asks anew
                 row = rows.chunk_row(view, group, {}, chunk_states)
                 if all(_STATES[state](row) for state in query.states):
                     yield number, row

@@ -149,7 +149,7 @@ class ProjectSession:
         self._text_stamps: _Stamps = {}
         self._sound_stamps: _Stamps = {}
         self._note_stamps: _Stamps = {}
-        self._version = 0
+        self._version = self._announced_version = 0
         self._sounds: OrderedDict[tuple[int, str], PlayedChapter] = OrderedDict()
         """By chapter and tag, the most recently heard last; the oldest are dropped. The sound under
         a tag never changes."""
@@ -318,12 +318,16 @@ class ProjectSession:
             number: tuple(steps) for number, steps in groupby(book.steps, key=attrgetter("chapter"))
         }
         steps_by_id = {step.id: step for step in book.steps}
+        planned_book = replace(book, takes=self._plan_caches.takes or book.takes)
         if is_glance:
+            is_same_cast = dict(book.cast) == dict(self.view.book.cast)
+            shared = self.view.book_sound if is_same_cast else layout.book_sound(planned_book)
             with self._mutex:
                 view = replace(
                     self.view,
                     version=self._version + 1,
                     book=book,
+                    book_sound=shared,
                     chapters=chapters,
                     steps=steps_by_id,
                     notes=_moved_notes(self.view, chapters),
@@ -331,7 +335,6 @@ class ProjectSession:
                 self._set_view(view, is_announced=False)
             return
         note_stamps = _read_stamps(_note_files(book.project))
-        planned_book = replace(book, takes=self._plan_caches.takes or book.takes)
         notes, shared = _read_notes(planned_book), layout.book_sound(planned_book)
         voices = _available_voices(own_project)
         with self._mutex:
@@ -384,6 +387,7 @@ class ProjectSession:
                 self._forget_changed_chapters(view)
             self._version, self._view = view.version, view
         if is_announced:
+            self._announced_version = view.version
             self._announce()
 
     def _forget_changed_chapters(self, view: ProjectSnapshot) -> None:
@@ -403,12 +407,20 @@ class ProjectSession:
                 del self._chapter_takes[number]
 
     def _announce(self) -> None:
-        self.events.send({"type": "book", "version": self._version, "busy": self.busy})
+        self.events.send({"type": "book", "version": self._announced_version, "busy": self.busy})
 
-    def chunk_states(self, chapter: int) -> Mapping[str, ChunkState]:
-        """Returns the state of a chapter's chunks, by id; the chapter is counted from 0."""
+    def chunk_states(
+        self, chapter: int, view: ProjectSnapshot | None = None
+    ) -> Mapping[str, ChunkState]:
+        """Returns the state of a chapter's chunks, by id; the chapter is counted from 0.
+
+        `view` is the one that is shown, where the book may have been read again meanwhile.
+        """
         with self._mutex:
-            view, cached = self.view, self._chapter_takes.get(chapter)
+            current_view, cached = self.view, self._chapter_takes.get(chapter)
+        view = view or current_view
+        if view.chapters.get(chapter) != current_view.chapters.get(chapter):
+            return chunk_states.chunk_states(view.book, view.chapters.get(chapter, ()))
         journal = _read_stamps(iter((view.book.store.root / JOURNAL,)))
         if cached is not None:
             chapter_takes, cached_journal, cached_at = cached
@@ -437,7 +449,7 @@ class ProjectSession:
         """Returns the current sound of a chapter, counted from 0, or None."""
         view = self.view
         steps = view.chapters.get(chapter, ())
-        chapter_takes = self.chunk_states(chapter)
+        chapter_takes = self.chunk_states(chapter, view)
         inputs = (view.book, chapter_takes)
         with self._mutex:
             newest = self._newest_sounds.get(chapter)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
+from functools import partial
 
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
@@ -85,7 +86,8 @@ class ViewRoutes:
         person: Person = request.scope["person"]
 
         def make_row(view: ProjectSnapshot) -> rows.Row:
-            row = rows.book(view, self.session.chunk_states, self.session.lengths, self._book_rows)
+            states = partial(self.session.chunk_states, view=view)
+            row = rows.book(view, states, self.session.lengths, self._book_rows)
             row |= {"busy": self.session.busy, "jobs": self.jobs.state()}
             row["you"] = {"name": self.guests.name_of(person), "rights": person.rights}
             return row | (_WITHHELD if person.rights is Rights.LISTEN else {})
@@ -96,7 +98,7 @@ class ViewRoutes:
         def make_row(view: ProjectSnapshot) -> rows.Row:
             number = view.number(request.path_params["number"])
             return rows.chapter(
-                view, number, self.session.sound(number), self.session.chunk_states(number)
+                view, number, self.session.sound(number), self.session.chunk_states(number, view)
             )
 
         return await self._row_response(make_row)
@@ -104,7 +106,7 @@ class ViewRoutes:
     async def chunk(self, request: Request) -> Response:
         def make_row(view: ProjectSnapshot) -> rows.Row:
             step = view.step(request.path_params["id"])
-            chunk_state = self.session.chunk_states(step.chapter)[step.id]
+            chunk_state = self.session.chunk_states(step.chapter, view)[step.id]
             return rows.chunk(view, step, chunk_state) | {"paragraph": _paragraph_row(view, step)}
 
         return await self._row_response(make_row)

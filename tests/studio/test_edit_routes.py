@@ -58,6 +58,27 @@ def test_words_are_changed_in_their_file_and_taken_back(studio: Opened) -> None:
     assert path.read_text() != OUT
 
 
+def test_an_edit_is_answered_with_the_chapter_as_it_is_now(studio: Opened) -> None:
+    sha = studio.page.get("/api/chunks/1.3").json["paragraph"]["sha"]
+    flagged = studio.page.post("/api/flags", {"chunk": "1.6", "note": "too fast"})
+    assert flagged.status == 200
+    text = "Ada: Not far at all.\n\nBen: How far?"
+    edit = {"kind": "text", "chunk": "1.3", "sha": sha, "text": text, "shown": 1}
+    answer = studio.page.post("/api/edits", edit).json
+    chunks = answer["chapter"]["chunks"]
+    assert [chunk["text"] for chunk in chunks[2:4]] == ["Not far at all.", "How far?"]
+    assert [chunk["state"] for chunk in chunks[1:4]] == ["good", "missing", "missing"]
+    assert [chunk["id"] for chunk in chunks if chunk["flags"]] == ["1.7"]
+    settled(studio)
+    assert studio.chapter()["chunks"] == chunks
+    assert studio.chapter()["version"] > answer["chapter"]["version"]
+    undone = studio.page.post("/api/undo", {"shown": 1}).json
+    assert undone["chapter"]["chunks"][2]["text"] == "Not far now."
+    for shown in (None, 99, "1"):
+        assert studio.page.post("/api/redo", {"shown": shown}).json["chapter"] is None
+        studio.page.post("/api/undo")
+
+
 def test_an_edit_of_what_has_changed_meanwhile_shows_both(studio: Opened) -> None:
     shown = studio.page.get("/api/chunks/1.3").json["paragraph"]
     path = studio.session.path / "out.md"

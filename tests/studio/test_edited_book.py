@@ -102,6 +102,7 @@ class Editor:
             lambda: edits.undo(self.session.view.project),
             lambda: edits.redo(self.session.view.project),
             self.find_speakers,
+            self.rename,
             self.reorder,
         ]
         with contextlib.suppress(NarratorError):  # refused: nothing has changed
@@ -159,6 +160,11 @@ class Editor:
     def find_speakers(self) -> None:
         self.apply(new_characters.cast_edit(self.session.view.project))
 
+    def rename(self) -> None:
+        project = self.session.view.project
+        name = self.draw.choice([name for name in project.speakers if name != project.narrator])
+        self.apply(edits.rename_edit(project, name, self.draw.choice(["Eve", "Tom", "Zoë"])))
+
     def reorder(self) -> None:
         manifest = self.folder / "book.yaml"
         *rest, last = manifest.read_text().splitlines(keepends=True)
@@ -178,6 +184,7 @@ def test_an_edited_book_equals_one_that_is_read_anew(
         editor.act()
         is_shown = session.show_edit()
         glance = session.view.book
+        everything(session)  # can be shown
         session.refresh()
         anew = opened(folder)
         assert everything(session) == everything(anew)

@@ -118,9 +118,12 @@ def chromium() -> Iterator[Browser]:
 
 
 def is_wrong(said: ConsoleMessage) -> bool:
-    """A sound that has just changed is not there any more; the page asks for the new one."""
-    is_late = "404" in said.text and re.search("/(peaks|sound)/", said.location["url"])
-    return said.type == "error" and not is_late
+    """A sound that has just changed is not there any more; the page asks for the new one. An edit
+    that is refused is said by the page."""
+    address = said.location["url"]
+    is_late = "404" in said.text and re.search("/(peaks|sound)/", address)
+    is_refused = re.search("409|422", said.text) and address.endswith("/api/edits")
+    return said.type == "error" and not is_late and not is_refused
 
 
 @contextmanager
@@ -220,6 +223,7 @@ def give_to(studio: Studio, chunk: str, speaker: str) -> None:
     studio.page.get_by_role("radio", name=speaker).check()
     studio.press("Enter")
     expect(studio.chunk(chunk)).to_contain_text(f"{speaker}: ")
+    expect(studio.chunk(chunk)).not_to_contain_text("being saved")
 
 
 # -- five stories ----------------------------------------------------------------------------------

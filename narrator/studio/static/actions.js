@@ -2,7 +2,7 @@
 // done, in its order, to be undone and done again.
 
 import { post } from "./api.js";
-import { loadBook, reloadChapter } from "./loading.js";
+import { loadBook, receive, reloadChapter } from "./loading.js";
 import { complain, say } from "./messages.js";
 import { isPlaying, seekChunk } from "./player.js";
 import { choose, chosenChunk, emit, isDoubtful, isFlagged, state } from "./store.js";
@@ -18,18 +18,45 @@ export async function attempt(work) {
   }
 }
 
-/** Sends an edit and says what it did. @param {any} edit @returns {Promise<any>} */
-export async function sendEdit(edit) {
-  const answer = await post("/api/edits", edit);
-  ways = answer;
-  note(EDIT);
-  say(answer.what);
-  refresh(true);
+/** Edits, undone and done again one after another, in the order of the keys. */
+let travelling = Promise.resolve();
+
+/**
+ * Sends an edit, after those before it, and says what it did.
+ * @param {any} edit or a function that gives it once it is its turn @returns {Promise<any>}
+ */
+export function sendEdit(edit) {
+  const sent = travelling.then(async () => {
+    const answer = await changeFiles("/api/edits", typeof edit === "function" ? edit() : edit);
+    note(EDIT);
+    say(answer.what);
+    refresh(true, answer);
+    return answer;
+  });
+  travelling = sent.then(
+    () => undefined,
+    () => undefined,
+  );
+  return sent;
 }
 
-/** @param {boolean} isEdited whether the book's own files are other ones now */
-function refresh(isEdited) {
+/** Changes the book's files; the open chapter comes back as it is now. */
+async function changeFiles(path, body = {}) {
+  const answer = await post(path, { ...body, shown: state.chapter?.number });
+  ways = answer;
+  return answer;
+}
+
+/**
+ * @param {boolean} isEdited whether the book's own files are other ones now
+ * @param {any} [answer] with the chapter as it is now, if the server has read it: the rest follows
+ */
+function refresh(isEdited, answer) {
   if (isEdited) emit("edited");
+  if (answer?.chapter) {
+    receive(answer.chapter);
+    return;
+  }
   loadBook();
   reloadChapter();
 }
@@ -44,8 +71,8 @@ function refresh(isEdited) {
 /** @type {Deed} */
 const EDIT = {
   what: "",
-  back: async () => (ways = await post("/api/undo")).what,
-  again: async () => (ways = await post("/api/redo")).what,
+  back: () => changeFiles("/api/undo"),
+  again: () => changeFiles("/api/redo"),
 };
 /**
  * What the server would undo and do again since the last edit: until the book has been read with it.
@@ -89,9 +116,6 @@ export function travels() {
   return { undo: done.at(-1)?.what || edits.undo || "", redo: undone.at(-1)?.what || edits.redo || "" };
 }
 
-let travelling = Promise.resolve();
-
-/** One after another, in the order of the keys. */
 const travel = (from, to, way, word) => () => {
   travelling = travelling.then(() =>
     attempt(async () => {
@@ -99,17 +123,17 @@ const travel = (from, to, way, word) => () => {
         return say(`Nothing to ${way === "back" ? "undo" : "do again"}`, "travel");
       const known = from.pop();
       const deed = known ?? EDIT;
-      let what;
+      let answer;
       try {
-        what = await deed[way]();
+        answer = await deed[way]();
       } catch (error) {
         if (known && !(error.status < 500)) from.push(known); // the server cannot now, but may
         throw error;
       }
       to.push(deed);
-      say(`${word}: ${deed.what || what}`, "travel");
+      say(`${word}: ${deed.what || answer.what}`, "travel");
       emit("deeds");
-      refresh(deed === EDIT);
+      refresh(deed === EDIT, answer);
     }),
   );
   return travelling;

@@ -4,10 +4,11 @@
 import { act, flagging, sendEdit } from "./actions.js";
 import { get, heard } from "./api.js";
 import { choice, field, open } from "./dialogs.js";
-import { fill, h, icon } from "./dom.js";
+import { h, icon } from "./dom.js";
 import { complain, say } from "./messages.js";
+import { plain, sendWords } from "./pending.js";
 import { playBlob } from "./samples.js";
-import { chosenChunk, colorOf, emit, scriptOf, state } from "./store.js";
+import { chosenChunk, choose, colorOf, emit, placeOf, scriptOf, state } from "./store.js";
 import { shortened } from "./words.js";
 
 /** A note for who speaks or mends it. */
@@ -65,7 +66,7 @@ export async function editWords() {
     complain(error);
     return;
   }
-  let { paragraph } = detail;
+  const { paragraph } = detail;
   if (paragraph.error) {
     complain(paragraph.error);
     return;
@@ -80,7 +81,6 @@ export async function editWords() {
     autofocus: true,
     value: begun ?? written,
   });
-  const clash = h("div", { class: "clash" });
   const hear = h(
     "button",
     {
@@ -101,41 +101,27 @@ export async function editWords() {
     content: [
       begun === undefined ? null : again(text, written),
       field(`${paragraph.file}, ${lines}`, text, "Ctrl-Enter saves"),
-      clash,
     ].filter(Boolean),
     more: [hear],
     done: "Save",
-    onDone: async () => {
-      try {
-        await sendEdit({ kind: "text", chunk: chunk.id, sha: paragraph.sha, text: text.value });
-      } catch (error) {
-        if (error.status !== 409) throw error;
-        const now = await detailOf(chunk).catch(() => null);
-        const isThere = now?.paragraph && !now.paragraph.error;
-        const there = isThere ? now.paragraph : { ...paragraph, text: error.body.there ?? "" };
-        both(clash, there, text, () => (paragraph = there));
-        throw error;
-      }
-    },
   });
-  if (isDone || text.value === written) unsaved.delete(place);
-  else {
-    unsaved.set(place, text.value);
-    say("Not saved; “Edit words” has it still");
+  if (text.value === written) {
+    unsaved.delete(place);
+    return isDone;
   }
-  return isDone;
-}
-
-/** What is spoken of a paragraph as it is written: without label, emphasis, pauses, braces. */
-function plain(text) {
-  const [, name] = /^[>\s]*([^:(\n]{1,60}?)\s*(?:\([^)]*\))?:/.exec(text) ?? [];
-  const isLabel =
-    name && state.book.speakers.some((one) => one.name.toLowerCase() === name.toLowerCase());
-  return (isLabel ? text.slice(text.indexOf(":") + 1) : text)
-    .replace(/\{[^{}|]*\|([^{}]*)\}/g, "$1")
-    .replace(/\{[^{}:]*:\s*([^{}]*)\}/g, "$1")
-    .replace(/\[pause[^\]]*\]|[*_>]/g, "")
-    .trim();
+  unsaved.set(place, text.value);
+  if (!isDone) {
+    say("Not saved; “Edit words” has it still");
+    return false;
+  }
+  // shown at once: the window does not wait for the server
+  const isSaved = await sendWords(chunk, paragraph, text.value, (there) => {
+    unsaved.set(`${there.file}\n${there.text}`, text.value);
+    choose(placeOf(chunk.id));
+    return editWords();
+  });
+  if (isSaved) unsaved.delete(place);
+  return isSaved;
 }
 
 const SENTENCE = /[^.!?…]+(?:[.!?…]+["”’»)]*|$)\s*/gu;
@@ -149,30 +135,6 @@ function changedOf(before, now) {
 
 const rowsFor = (text) =>
   Math.max(4, Math.min(14, Math.ceil(text.length / 70) + text.split("\n").length));
-
-/** The file's text and one's own, side by side, to choose between. */
-function both(clash, there, text, settle) {
-  const mine = text.value;
-  const use = (words, value) => () => {
-    settle();
-    text.value = value;
-    fill(clash, h("p", { class: "note" }, `${words} Save it, or go on editing.`));
-    text.focus();
-  };
-  const side = (title, value, words, action) =>
-    h(
-      "div",
-      {},
-      h("h3", {}, title),
-      h("pre", {}, value),
-      h("button", { type: "button", onclick: use(words, value) }, action),
-    );
-  fill(
-    clash,
-    side("In the file now", there.text, "This is what the file says.", "Take this one"),
-    side("Yours", mine, "This is yours.", "Keep mine"),
-  );
-}
 
 /** Speaks it with the draft voice, at once. */
 async function hearDraft(word, spoken, chunk, text, button) {

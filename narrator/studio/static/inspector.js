@@ -82,7 +82,11 @@ function head(chunk) {
       h("strong", { class: "number" }, chunk.id),
       h("span", { class: `speaker ${color}` }, chunk.speakers.join(" + ")),
       chunk.style ? h("em", {}, chunk.style) : null,
-      h("span", { class: `state ${chunk.state.replace(" ", "-")}` }, stateWords(chunk.state)),
+      h(
+        "span",
+        { class: `state ${chunk.state.replace(" ", "-")}` },
+        chunk.pending ? "being saved" : stateWords(chunk.state),
+      ),
     ),
     h("blockquote", { class: color, ...scriptOf(chunk) }, chunk.text),
     state.held && isPlaying() && state.playing !== place
@@ -103,10 +107,10 @@ function letGo() {
 /** What is to be known before it is heard. */
 function told(chunk) {
   const lines = [];
-  const why = chunk.why || chunk.faults.join("; ");
+  const why = chunk.pending ? "" : chunk.why || chunk.faults.join("; ");
   // A reason may quote a paragraph, before and after.
   if (why) lines.push(h("p", { class: "why", title: why }, shortened(why, 120)));
-  if (detail && detail.spoken && detail.spoken !== chunk.text) {
+  if (!chunk.pending && detail && detail.spoken && detail.spoken !== chunk.text) {
     lines.push(h("p", { class: "spoken" }, h("span", {}, "Spoken as "), h("q", scriptOf(chunk), detail.spoken)));
   }
   if (chunk.sure !== null) {

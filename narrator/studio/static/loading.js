@@ -43,10 +43,43 @@ export const loadBook = once(async () => {
 export const reloadChapter = once(async () => {
   const number = state.chapter?.number;
   if (!number) return;
-  const chapter = await get(`/api/chapters/${number}`);
-  if (state.chapter?.number !== number) return;
-  take(chapter);
+  receive(await get(`/api/chapters/${number}`));
 }, 700);
+
+/** The open chapter as the server gave it last. @type {import("./store.js").Chapter | null} */
+let rows = null;
+/**
+ * Edits on their way, which are shown already: each makes of a chapter what it will be.
+ * @type {Set<(chapter: import("./store.js").Chapter) => import("./store.js").Chapter>}
+ */
+const changes = new Set();
+
+const withChanges = (chapter) => [...changes].reduce((shown, change) => change(shown), chapter);
+
+/** Shows newer rows of the open chapter. @param {import("./store.js").Chapter} chapter */
+export function receive(chapter) {
+  if (state.chapter?.number !== chapter.number || chapter.version < rows.version) return;
+  rows = chapter;
+  take(withChanges(rows));
+}
+
+/**
+ * Shows a change of the open chapter until `work` is done, which gives the server's rows.
+ * @param {(chapter: import("./store.js").Chapter) => import("./store.js").Chapter} change
+ * @param {() => Promise<{ chapter?: import("./store.js").Chapter }>} work
+ */
+export async function showMeanwhile(change, work) {
+  changes.add(change);
+  take(withChanges(rows));
+  let answer;
+  try {
+    answer = await work();
+  } finally {
+    changes.delete(change);
+    if (!answer?.chapter || answer.chapter.number !== rows.number) take(withChanges(rows));
+    else receive(answer.chapter);
+  }
+}
 
 function take(chapter) {
   const before = state.chapter.chunks;
@@ -80,7 +113,8 @@ export async function openChapter(number, how = {}) {
     if (mine !== opened) return;
     state.playing = -1;
     state.chosen = -1;
-    setChapter(chapter);
+    rows = chapter;
+    setChapter(withChanges(rows));
     emit("opened", how);
     arrive(how);
   } catch (error) {
@@ -104,7 +138,7 @@ on("event:book", (event) => {
     return;
   }
   loadBook();
-  if (event.version !== state.chapter?.version) reloadChapter();
+  if (rows && event.version > rows.version) reloadChapter();
 });
 on("event:chapter", (event) => {
   loadBook(); // its figures
@@ -112,5 +146,6 @@ on("event:chapter", (event) => {
 });
 on("listening", () => {
   loadBook(); // what was said while nobody listened
+  if (rows) rows = { ...rows, version: 0 }; // a new server counts from the beginning
   reloadChapter();
 });

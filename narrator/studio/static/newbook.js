@@ -151,7 +151,7 @@ function show(mine, book) {
       trouble,
       h(
         "div",
-        { class: "row last" },
+        { class: "row ends" },
         submit,
         h("button", { type: "button", onclick: leave }, "Cancel"),
       ),

@@ -3,7 +3,7 @@
 
 import { byId, h, icon, isStill, unseen } from "./dom.js";
 import { keep, kept } from "./kept.js";
-import { choose, colorOf, isFlagged, on, scriptOf, state } from "./store.js";
+import { choose, colorOf, isFlagged, on, placeOf, scriptOf, state } from "./store.js";
 import { stateWords } from "./words.js";
 
 const box = byId("prose");
@@ -19,6 +19,8 @@ const UNSPACED = /^(ja|zh|yue|wuu|th|lo|km|my)\b/;
 let groups = [];
 /** @type {Map<number, HTMLElement>} Of chunks that are drawn, by place. */
 const drawn = new Map();
+/** What stands below the paragraph of a chunk, by its id. @type {Map<string, HTMLElement>} */
+const insets = new Map();
 /** The words that are looked for, in small letters. */
 let sought = "";
 let isFollowing = kept("follow", true);
@@ -53,6 +55,8 @@ const seen = new IntersectionObserver(
 );
 
 function build() {
+  const focused = document.activeElement;
+  const [id] = [...insets].find(([, element]) => element.contains(focused)) ?? [];
   seen.disconnect();
   drawn.clear();
   const chunks = state.chapter?.chunks ?? [];
@@ -68,6 +72,10 @@ function build() {
   Object.assign(box, { lang, dir });
   box.setAttribute("aria-label", `Text of ${state.chapter?.title ?? "the chapter"}`);
   for (const group of groups) seen.observe(group.element);
+  const held = id && groupOf(placeOf(id));
+  if (!held) return;
+  fillGroup(held);
+  focused.focus({ preventScroll: true });
 }
 
 /** Gives an empty group the height that it had, or may have. */
@@ -129,6 +137,7 @@ function* paragraphs({ from, to }) {
       yield h("hr", { class: "scene" });
     }
     yield paragraph(start, i);
+    for (const { id } of chunks.slice(start, i)) if (insets.has(id)) yield insets.get(id);
     start = i;
   }
 }
@@ -148,6 +157,17 @@ function paragraph(from, to) {
   chunks.forEach((chunk, offset) => element.append(drawChunk(chunk, from + offset), space));
   markReviewed(element);
   return element;
+}
+
+/** Puts something below a chunk's paragraph, or takes it away. @param {string} id @param {HTMLElement | null} element */
+export function setInset(id, element) {
+  insets.get(id)?.remove();
+  if (!element) {
+    insets.delete(id);
+    return;
+  }
+  insets.set(id, element);
+  drawn.get(placeOf(id))?.closest(".paragraph")?.after(element);
 }
 
 function markReviewed(element) {
@@ -181,6 +201,7 @@ function drawChunk(chunk, place) {
 function classes(chunk, place) {
   const names = ["chunk", `c${colorOf(chunk.speakers[0])}`, chunk.state.replace(" ", "-")];
   if (chunk.reviewed) names.push("reviewed");
+  if (chunk.pending) names.push("pending");
   if (place === state.chosen) names.push("chosen");
   const { stretch } = state;
   if (stretch && !stretch.isText && place >= stretch.from && place <= stretch.to) names.push("stretch");
@@ -209,7 +230,7 @@ function marks(chunk) {
   if (chunk.pinned) element.append(icon("pin"));
   if (chunk.sure !== null && chunk.sure < 0.7) element.append(icon("who"));
   const said = [
-    chunk.state !== "good" && stateWords(chunk.state),
+    chunk.pending ? "being saved" : chunk.state !== "good" && stateWords(chunk.state),
     isFlagged(chunk) && "flagged",
     chunk.pinned && "pinned",
     chunk.reviewed && "reviewed",
@@ -325,7 +346,7 @@ on("chosen", ({ before, scroll, focus }) => {
   restyle(before);
   restyle(state.chosen);
   if (scroll) show(state.chosen);
-  if (focus || box.contains(document.activeElement)) {
+  if (focus || document.activeElement?.closest("#prose .chunk")) {
     drawn.get(state.chosen)?.focus({ preventScroll: true });
   }
 });

@@ -4,7 +4,8 @@ import { sendEdit } from "./actions.js";
 import { choice, field, open } from "./dialogs.js";
 import { quoted } from "./edits.js";
 import { fill, h } from "./dom.js";
-import { chosenChunk, colorOf, placeOf, scriptOf, state } from "./store.js";
+import { sendSpeaker } from "./pending.js";
+import { choose, chosenChunk, colorOf, placeOf, scriptOf, state } from "./store.js";
 import { clearStretch, wholeStretch } from "./stretch.js";
 import { counted, shortened } from "./words.js";
 
@@ -37,16 +38,16 @@ async function giveChunk() {
     content: [quoted(chunk), which.element, ...speaker.elements, field("How (style)", style)].filter(Boolean),
     more: [more],
     done: "Save",
-    onDone: () =>
-      sendEdit({
-        kind: "speaker",
-        chunk: chunk.id,
-        speaker: speaker.name(),
-        style: style.value.trim() === chunk.style ? null : style.value.trim(),
-        words: which.words() || null,
-      }),
   });
-  return wantsMore ? giveStretch(wholeStretch(place, place)) : isDone;
+  if (wantsMore) return giveStretch(wholeStretch(place, place));
+  if (!isDone) return false;
+  const manner = style.value.trim() === chunk.style ? null : style.value.trim();
+  const edit = { style: manner, words: which.words() || null };
+  // shown at once: the window does not wait for the server
+  return sendSpeaker(chunk, edit, speaker.name(), () => {
+    choose(placeOf(chunk.id));
+    return giveChunk();
+  });
 }
 
 // -- a stretch -------------------------------------------------------------------------------------

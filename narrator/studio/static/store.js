@@ -6,7 +6,8 @@
  *   id: string, key: string, speakers: string[], style: string, text: string, heading: number,
  *   paragraph: number, scene: number, source: string, start: number | null, stop: number | null,
  *   state: string, why: string, faults: string[], pinned: boolean, reviewed: boolean,
- *   flags: Flag[], sure: number | null, also?: string[], script: { lang: string, dir: string } | null
+ *   flags: Flag[], sure: number | null, also?: string[], pending?: boolean,
+ *   script: { lang: string, dir: string } | null
  * }} Chunk
  * @typedef {{
  *   version: number, number: number, title: string, seconds: number,
