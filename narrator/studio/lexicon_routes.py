@@ -8,6 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
+from itertools import groupby
+from operator import attrgetter
 from typing import Any
 
 from starlette.concurrency import run_in_threadpool
@@ -20,8 +23,10 @@ from narrator.pipeline import edits, unknown_words
 from narrator.pipeline.edits import Edit
 from narrator.pipeline.manuscript import Manuscript, lexicon_of
 from narrator.speech.plan import Step, Utterance
+from narrator.studio import rows
 from narrator.studio.quick_speech import QuickVoice
 from narrator.studio.session import ProjectSession, ProjectSnapshot
+from narrator.text.memo import LastValues
 from narrator.text.normalize import Lexicon, LexiconEntry, SpokenText, normalize
 from narrator.text.sentences import sentences
 from narrator.web import bodies
@@ -38,6 +43,7 @@ class LexiconRoutes:
         self.session, self._quick_voice = session, quick_voice
         self._names: tuple[Manuscript, dict[str, Any]] | None = None
         self._places: tuple[Manuscript, list[_EntryPlaces]] | None = None
+        self._occurrences = LastValues[list[_Occurrence]]()
 
     def routes(self) -> list[Route]:
         return [
@@ -55,7 +61,7 @@ class LexiconRoutes:
             view = self.session.view
             manuscript = view.book.manuscript
             if self._places is None or self._places[0] is not manuscript:
-                self._places = manuscript, _find_places(manuscript)
+                self._places = manuscript, _find_places(manuscript, self._occurrences)
             return {
                 "entries": [_entry_row(places) for places in self._places[1]],
                 "takes_phonemes": _takes_phonemes(view),
@@ -73,19 +79,19 @@ class LexiconRoutes:
         if self._names and self._names[0] is manuscript:
             return self._names[1]
         try:
-            rows, missing_languages = unknown_words.find_unknown_words(manuscript)
+            unknown, missing_languages = unknown_words.find_unknown_words(manuscript)
         except EnvironmentFailed as error:
             return {"words": [], "note": str(error)}
         words = [
             {
                 "word": unknown_word.word,
                 "count": unknown_word.count,
-                "language": unknown_word.language,
+                "script": rows.script_row(unknown_word.language),
                 "chunk": unknown_word.first.id,
                 "text": unknown_word.first.chunk.text,
                 "at": unknown_word.offset,
             }
-            for unknown_word in rows[:_MAX_NAMES]
+            for unknown_word in unknown[:_MAX_NAMES]
         ]
         note = f"no list of words for {', '.join(missing_languages)}" if missing_languages else ""
         self._names = manuscript, {"words": words, "note": note}
@@ -193,21 +199,36 @@ class _EntryPlaces:
     """Number of the chapter, counted from 1 -> the chunk of each occurrence."""
 
 
-def _find_places(manuscript: Manuscript) -> list[_EntryPlaces]:
-    """Returns the places of all entries, in the order of the lexicon."""
+_Occurrence = tuple[LexiconEntry, str, Utterance]
+"""An entry, the words that it reads, and where they stand."""
+
+
+def _find_places(manuscript: Manuscript, memo: LastValues[list[_Occurrence]]) -> list[_EntryPlaces]:
+    """Returns the places of all entries, in the order of the lexicon; those of unchanged chapters
+    come from `memo`."""
     entries = manuscript.project.lexicon
-    places_by_id = {id(entry): _EntryPlaces(entry) for entry in entries}
+    places_by_entry = {entry: _EntryPlaces(entry) for entry in entries}
     lexicon = Lexicon(entries)
-    for utterance in manuscript.spoken if entries else ():
-        if utterance.with_before:  # text in unison counts once
-            continue
-        chunk = utterance.chunk
-        for entry, words in lexicon.occurrences(chunk.text, utterance.language, chunk.speaker):
-            places = places_by_id[id(entry)]
+    for chapter, group in groupby(manuscript.spoken if entries else (), key=attrgetter("chapter")):
+        utterances = tuple(group)
+        find = partial(_find_occurrences, lexicon, utterances)
+        for entry, words, utterance in memo.get(chapter, (entries, utterances), find):
+            places = places_by_entry[entry]
             places.count += 1
             places.first = places.first or (utterance, words)
-            places.chapters.setdefault(utterance.chapter + 1, []).append(utterance.id)
-    return list(places_by_id.values())
+            places.chapters.setdefault(chapter + 1, []).append(utterance.id)
+    return list(places_by_entry.values())
+
+
+def _find_occurrences(lexicon: Lexicon, utterances: Sequence[Utterance]) -> list[_Occurrence]:
+    return [
+        (entry, words, utterance)
+        for utterance in utterances
+        if not utterance.with_before  # text in unison counts once
+        for entry, words in lexicon.occurrences(
+            utterance.chunk.text, utterance.language, utterance.chunk.speaker
+        )
+    ]
 
 
 def _entry_row(places: _EntryPlaces) -> dict[str, Any]:
@@ -218,6 +239,7 @@ def _entry_row(places: _EntryPlaces) -> dict[str, Any]:
         "written": words,
         "chunk": utterance.id if utterance else None,
         "sentence": _sentence_around(utterance, words) if utterance else "",
+        "script": rows.script_row(utterance.language) if utterance else None,
         "chapters": [
             {"number": number, "count": len(chunks), "chunks": _distinct(chunks)[:_MAX_PLACES]}
             for number, chunks in places.chapters.items()

@@ -73,7 +73,7 @@ def book(
         "version": view.version,
         "title": manifest.title,
         "author": ", ".join(facts.authors),
-        "script": _script_row(manifest.language),
+        "script": script_row(manifest.language),
         "root": view.project.root.name,
         "manifest": view.project.path.name,
         "draft": view.draft,
@@ -324,7 +324,7 @@ def chunk_row(
         "text": chunk.text,
         "script": None
         if chunk.language == plan.project.manifest.language
-        else _script_row(chunk.language),
+        else script_row(chunk.language),
         "heading": line.heading,
         **_time_span([times[step.id] for step in group if step.id in times]),
         "state": state,
@@ -345,7 +345,7 @@ def _flag_row(pickup: Pickup) -> Row:
     return row | ({"who": pickup.who} if pickup.who else {})
 
 
-def _script_row(language: str) -> Row:
+def script_row(language: str) -> Row:
     """Returns a language with its direction, as attributes of an element."""
     return {"lang": language, "dir": "rtl" if is_right_to_left(language) else "ltr"}
 

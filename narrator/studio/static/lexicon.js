@@ -135,7 +135,7 @@ function entryRow(row) {
     h(
       "div",
       {},
-      h("strong", {}, name),
+      h("strong", { ...row.script }, name),
       entry.pattern ? h("small", {}, " (pattern)") : null,
       entry.say !== null ? h("span", {}, " is said ", h("em", {}, entry.say)) : null,
       entry.ipa !== null ? h("span", { class: "ipa" }, ` /${entry.ipa.replaceAll("/", "")}/`) : null,
@@ -163,11 +163,12 @@ function conditions({ speaker, language, case: isCase }) {
 }
 
 /** The sentence of its first place, to be heard. */
-function sentence({ sentence: text, written, chunk }, key) {
+function sentence({ sentence: text, written, chunk, script }, key) {
   const button = h(
     "button",
     {
       class: "plain sample",
+      ...script,
       title: "Hear it in this sentence",
       "data-keep": `sentence-${key}`,
       onclick: () => hearEntry({ word: written, chunk }, button),
@@ -239,10 +240,10 @@ function nameRow(name) {
     h(
       "div",
       {},
-      h("strong", {}, word),
+      h("strong", { ...name.script }, word),
       h("small", {}, ` ${grouped(count)}×, first in `),
       h("button", { class: "link", "data-keep": `go-${word}`, onclick: () => goTo(chunk) }, chunk),
-      sentence({ sentence: around(name), written: word, chunk }, word),
+      sentence({ sentence: around(name), written: word, chunk, script: name.script }, word),
     ),
     h(
       "button",
