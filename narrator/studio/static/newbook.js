@@ -151,7 +151,7 @@ function show(mine, book) {
       trouble,
       h(
         "div",
-        { class: "row ends" },
+        { class: "row last" },
         submit,
         h("button", { type: "button", onclick: leave }, "Cancel"),
       ),
