@@ -15,6 +15,8 @@ from narrator.speech.store import Record
 
 RENDERED = ("good", "doubtful")
 """States in which a render leaves a chunk as it is."""
+STATE_ORDER = ("missing", "given up", "stale", "doubtful", "good")
+"""All states: of chunks in unison, the first one counts."""
 
 
 @dataclass(frozen=True, slots=True)

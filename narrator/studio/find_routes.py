@@ -6,6 +6,7 @@ Words match whatever their case, accents and kind of quotation marks are.
 from __future__ import annotations
 
 import unicodedata
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -18,7 +19,8 @@ from starlette.routing import Route
 from narrator.errors import UsageError
 from narrator.speech.plan import Step
 from narrator.studio import rows
-from narrator.studio.session import ProjectSession
+from narrator.studio.chunk_states import STATE_ORDER
+from narrator.studio.session import Notes, ProjectSession, ProjectSnapshot
 from narrator.text.chunks import group_unison
 
 _MAX_WORDS_CHARACTERS = 200
@@ -29,15 +31,21 @@ _CONTEXT_CHARACTERS = 60
 _SHOWN_CHARACTERS = 160
 """Most characters of a text that are shown from a match on."""
 
-_STATES: dict[str, Callable[[rows.Row], bool]] = {
-    "missing": lambda row: row["state"] in ("missing", "given up", "stale"),
-    "doubtful": lambda row: row["state"] in ("doubtful", "given up"),
-    "pinned": lambda row: row["pinned"],
-    "flagged": lambda row: any(not flag["done"] for flag in row["flags"]),
-    "reviewed": lambda row: row["reviewed"],
-    "unreviewed": lambda row: not row["reviewed"],
+_STATE_NAMES = {
+    "missing": ("missing", "given up", "stale"),
+    "doubtful": ("doubtful", "given up"),
 }
-"""Predicates of the states that can be looked for, on the rows of chunks."""
+"""States of takes by the name under which they are looked for."""
+_NOTES: dict[str, Callable[[Notes, Sequence[Step]], bool]] = {
+    "pinned": lambda notes, group: any(step.pinned for step in group),
+    "flagged": lambda notes, group: any(
+        not pickup.done for step in group for pickup in notes.flags.get(step.id, ())
+    ),
+    "reviewed": lambda notes, group: all(step.key in notes.reviewed for step in group),
+    "unreviewed": lambda notes, group: not all(step.key in notes.reviewed for step in group),
+}
+"""Predicates on people's notes by the name under which they are looked for."""
+_STATES = (*_STATE_NAMES, *_NOTES)
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +74,7 @@ class FindRoutes:
         states = fields.getlist("state")
         if len(words) > _MAX_WORDS_CHARACTERS:
             raise UsageError(f"at most {_MAX_WORDS_CHARACTERS} characters can be looked for")
-        if unknown_states := set(states) - _STATES.keys():
+        if unknown_states := set(states) - set(_STATES):
             raise UsageError(f"`state` is one of {', '.join(_STATES)}, not {min(unknown_states)}")
         if not (first.isascii() and first.isdecimal() and len(first) < 7):
             raise UsageError("`from` is to be a number")
@@ -74,37 +82,56 @@ class FindRoutes:
         return JSONResponse(await run_in_threadpool(self._find, query, int(first)))
 
     def _find(self, query: _Query, first: int) -> dict[str, Any]:
-        results = list(self._results(query))
-        counts: dict[int, int] = {}
-        for number, _ in results:
-            counts[number] = counts.get(number, 0) + 1
         view = self.session.view
+        results = list(self._results(view, query))
+        counts = Counter(number for number, _ in results)
         return {
             "version": view.version,
             "total": len(results),
             "chapters": [
                 {"number": number + 1, "title": view.book.chapters[number].title, "count": count}
                 for number, count in counts.items()
-                if number < len(view.book.chapters)
             ],
             "results": [
-                {**_result_row(row, query.words), "chapter": number + 1}
-                for number, row in results[first : first + _MAX_RESULTS]
+                {**self._result_row(view, number, group, query.words), "chapter": number + 1}
+                for number, group in results[first : first + _MAX_RESULTS]
             ],
         }
 
-    def _results(self, query: _Query) -> Iterator[tuple[int, rows.Row]]:
-        """Yields the matching rows of chunks, each with its chapter, counted from 0."""
-        view = self.session.view
+    def _results(
+        self, view: ProjectSnapshot, query: _Query
+    ) -> Iterator[tuple[int, Sequence[Step]]]:
+        """Yields the matching chunks, each with its chapter, counted from 0; those in unison are
+        one."""
+        note_tests = [_NOTES[state] for state in query.states if state in _NOTES]
+        take_states = [_STATE_NAMES[state] for state in query.states if state in _STATE_NAMES]
         for number, steps in view.chapters.items():
-            matching = [
-                group for group in group_unison(steps) if _has_words_and_speaker(group, query)
-            ]
-            chunk_states = self.session.chunk_states(number, view) if matching else {}
-            for group in matching:
-                row = rows.chunk_row(view, group, {}, chunk_states)
-                if all(_STATES[state](row) for state in query.states):
-                    yield number, row
+            chunk_states = self.session.chunk_states(number, view) if take_states else {}
+            for group in group_unison(steps):
+                if (
+                    _has_words_and_speaker(group, query)
+                    and all(test(view.notes, group) for test in note_tests)
+                    and all(
+                        any(chunk_states[step.id].state in states for step in group)
+                        for states in take_states
+                    )
+                ):
+                    yield number, group
+
+    def _result_row(
+        self, view: ProjectSnapshot, number: int, group: Sequence[Step], words: str
+    ) -> rows.Row:
+        """Returns what a page shows of a chunk, with its text in three: before, in and after the
+        match."""
+        chunk, chunk_states = group[0].chunk, self.session.chunk_states(number, view)
+        states = [chunk_states[step.id].state for step in group]
+        return {
+            "id": group[0].id,
+            "speakers": list(chunk.unison_speakers) or [chunk.speaker],
+            "state": min(states, key=STATE_ORDER.index),
+            **{name: _NOTES[name](view.notes, group) for name in ("pinned", "flagged", "reviewed")},
+            "text": _cut_text(chunk.text, words),
+        }
 
 
 def _has_words_and_speaker(group: Sequence[Step], query: _Query) -> bool:
@@ -114,22 +141,17 @@ def _has_words_and_speaker(group: Sequence[Step], query: _Query) -> bool:
     )
 
 
-def _result_row(row: rows.Row, words: str) -> rows.Row:
-    """Returns what a page shows of a chunk, with its text in three: before, in, after the match."""
-    start, stop = _match_bounds(row["text"], words) if words else (0, 0)
-    text, first = row["text"], 0
+def _cut_text(text: str, words: str) -> tuple[str, str, str]:
+    """Cuts a text to the first place of folded words: what is before, in and after the match."""
+    start, stop = _match_bounds(text, words) if words else (0, 0)
+    first, last = 0, stop + _SHOWN_CHARACTERS
     if start > _CONTEXT_CHARACTERS:
         first = text.rfind(" ", 0, start - _CONTEXT_CHARACTERS // 2) + 1
-    last = stop + _SHOWN_CHARACTERS
-    return {
-        **{name: row[name] for name in ("id", "speakers", "state", "pinned", "reviewed")},
-        "flagged": _STATES["flagged"](row),
-        "text": [
-            "…" * (first > 0) + text[first:start],
-            text[start:stop],
-            text[stop:last] + "…" * (last < len(text)),
-        ],
-    }
+    return (
+        "…" * (first > 0) + text[first:start],
+        text[start:stop],
+        text[stop:last] + "…" * (last < len(text)),
+    )
 
 
 # -- words -----------------------------------------------------------------------------------------
@@ -144,9 +166,9 @@ _PLAIN_MARKS = str.maketrans(
 
 def _fold(text: str) -> str:
     """Returns a text without case, accents and kinds of quotation marks, dashes and spaces."""
+    if text.isascii():
+        return text.lower().replace("\n", " ")
     folded = unicodedata.normalize("NFKD", text.casefold().translate(_PLAIN_MARKS))
-    if folded.isascii():
-        return folded
     return "".join(
         character for character in folded if unicodedata.combining(character) in (0, _VOICING_MARK)
     )

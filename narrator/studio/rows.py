@@ -22,7 +22,7 @@ from narrator.sound.assemble import Timeline
 from narrator.speech.plan import Step
 from narrator.speech.reasons import REASON_TEXTS
 from narrator.studio.attribution import certainties_of
-from narrator.studio.chunk_states import RENDERED, ChunkState
+from narrator.studio.chunk_states import RENDERED, STATE_ORDER, ChunkState
 from narrator.studio.desk_rows import desk_row
 from narrator.studio.lengths import ChapterLengths
 from narrator.studio.session import PlayedChapter, ProjectSnapshot
@@ -245,8 +245,6 @@ def _warnings(view: ProjectSnapshot) -> list[Row]:
 
 # -- a chapter -------------------------------------------------------------------------------------
 
-_STATE_ORDER = ("missing", "given up", "stale", "doubtful", "good")
-
 
 def chapter(
     view: ProjectSnapshot,
@@ -267,7 +265,7 @@ def chapter(
         piece = first.chunk.pieces[0]
         if piece.start == 0 and not piece.line.continues_previous:
             paragraph += 1
-        row = chunk_row(view, group, times, chunk_states)
+        row = _chunk_row(view, group, times, chunk_states)
         row["source"] = f"{file_names[piece.line.path]}:{piece.line.line}"
         row["paragraph"] = max(0, paragraph)
         row["sure"] = certainties.get(first.id)
@@ -304,7 +302,7 @@ def _cue_times(timeline: Timeline) -> Mapping[str, tuple[float, float]]:
     return {cue.chunk: (cue.start / rate, cue.stop / rate) for cue in timeline.cues}
 
 
-def chunk_row(
+def _chunk_row(
     view: ProjectSnapshot,
     group: Sequence[Step],
     times: Mapping[str, tuple[float, float]],
@@ -313,7 +311,7 @@ def chunk_row(
     plan, first = view.book, group[0]
     chunk, line = first.chunk, first.chunk.pieces[0].line
     states = [chunk_states[step.id].state for step in group]
-    state = min(states, key=_STATE_ORDER.index)
+    state = min(states, key=STATE_ORDER.index)
     worst = group[states.index(state)]
     flags = [row for step in group for row in view.notes.flags.get(step.id, ())]
     row: Row = {
