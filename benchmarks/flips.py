@@ -85,7 +85,7 @@ class Trials:
             )
             word_times = WordTimes("whisper", tuple(times))
             book.store.transcripts.store_times(take.content, step.text, "whisper 1", word_times)
-        code, output = faults.command(ENGINE, "pin", "1.1", "0", self.path)
+        code, output = faults.command(ENGINE, "pin", "1.1", "1", self.path)
         assert code == 0, output
         faults.command(ENGINE, "render", self.path)
         shutil.copytree(self.build, self.intact_build)

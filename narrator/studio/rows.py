@@ -396,7 +396,7 @@ def tries(plan: BookPlan, step: Step) -> list[Row]:
     home_key = pin.step if pin else step.key
     has_seed = "seed" in plan.engines[step.chunk.speaker].sound_parameters
     return [
-        _try_row(home_key, step, chunk_try) | ({} if has_seed else {"seed": None})
+        _try_row(home_key, step, chunk_try) | {"has_seed": has_seed}
         for chunk_try in retakes.tries_of(plan, step)
     ]
 

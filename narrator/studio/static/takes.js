@@ -181,7 +181,7 @@ function figures(one) {
       : `${Math.round(one.ratio * 100)} % of the expected length`,
     one.whole === false ? "a part of it" : null,
     one.mode || null,
-    one.seed === null || one.seed === undefined
+    !one.has_seed
       ? null
       : `seed ${one.seed}${one.attempt ? `, attempt ${one.attempt + 1}` : ""}`,
     ...Object.entries(one.settings ?? {}).map(([name, value]) =>
