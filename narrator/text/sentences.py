@@ -154,22 +154,50 @@ _ABBREVIATIONS_BEFORE_NUMBERS = {
     for code, words in {
         "bg": "бр чл ал стр с т гл фиг табл ок",
         "cs": "s str pol st obr tab kap odst čl sv roč ok",
-        "en": "approx ed est ht max min temp wt",
+        "en": "approx ed est ht max min temp wt incl excl rm rte rtes apt ch chs fig figs p pp "
+        "sect hwy tel ext jan feb apr aug sept oct nov dec",
+        "es": "s ss",
         "fr": "ch",
+        "it": "sec secc cam",
+        "pt": "séc sécs s qto",
         "hr": "str sl tab br čl st sv gl",
-        "pl": "s str t poł tab rys poz rozdz art ust ok godz cz",
+        "pl": "s str t poł tab rys poz rozdz art ust ok godz cz wys szer dł",
         "ru": "с ст т д п пп кв корп рис табл разд вып ч тел оф эт",
         "sk": "s str pol obr tab kap ods čl zv roč",
         "sr": "str sl tab br čl st gl стр сл таб бр чл ст гл",
+        "sv": "storg",
         "uk": "с ст т д п пп кв корп рис табл розд вип ч тел оф",
     }.items()
 }
 """Words that are abbreviations before a number alone, folded: рис is rice, too."""
+
+_WEEKDAYS = {
+    code: frozenset(words.split())
+    for code, words in {
+        "da": "man tirs ons tors fre lør søn",
+        "de": "mo di mi do fr sa so",
+        "en": "mon tue tues wed thu thur thurs fri sat sun",
+        "es": "lun mar mié jue vie sáb dom",
+        "fr": "lun mar mer jeu ven sam dim",
+        "it": "lun mar mer gio ven sab dom",
+        "nl": "ma di wo do vr za zo",
+        "no": "man tirs ons tors fre lør søn",
+        "pl": "pon pn wt śr czw pt sob niedz nd",
+        "pt": "seg ter qua qui sex sáb dom",
+        "ru": "пн вт ср чт пт сб вс",
+        "sv": "mån tis ons tors tor fre lör sön",
+        "uk": "пн вт ср чт пт сб нд",
+    }.items()
+}
+"""Abbreviations of days, folded, which are words too: no sentence ends with them before a date."""
 _NUMBER = re.compile(r"\d|[IVXLCDM]+\b")
+_CENTURY = re.compile(r"[IVX]+ [wв]\.")
 _FIGURE_LAST = re.compile(r"\d\s?$")
 _MEASURE = re.compile(r"\d\s?(?:[kc]?m|k?g|[cm]?l|ha|h|min)$")
 _COUNT = re.compile(r"\d[\d.,]* (?!cent|zent|gram|m[eéè]tr|minut|se[cgk])[^\W\d_]{4}")
 """A count of things, which follows "31 km.", but not the "200 metres" that belong to these."""
+_BARE_FIGURE = re.compile(r"\d+(?:[,;)]|\.\Z)")
+"""One that counts nothing, as the number of a flat: 21 m. 5."""
 _SMALLER_MEASURE = re.compile(r"\d+\s?(?:[cm]m|min|s|g)\b")
 """One that belongs to the measure before: "2 h. 30 min"."""
 _GRAMMARS = Path(__file__).parent / "normalize" / "languages"
@@ -201,8 +229,12 @@ def _is_full_stop(text: str, stop: int, next_offset: int, code: str, stops: Set[
         does_end = _ends_listed_abbreviation(text, stop, next_offset, code)
         if does_end is not None:
             return does_end
+        openings = _openings(code)
+        is_dated = bool(openings) and bool(_DATED.search(text, max(0, stop - 20), stop))
+        if is_dated and in_opening_phrase(text[max(0, stop - 200) : stop], openings):
+            return False
         if _MEASURE.search(text, max(0, stop - 5), stop) and text[next_offset].isdigit():
-            if _SMALLER_MEASURE.match(text, next_offset):
+            if _SMALLER_MEASURE.match(text, next_offset) or _BARE_FIGURE.match(text, next_offset):
                 return False
             if _COUNT.match(text, next_offset):
                 return True
@@ -223,6 +255,27 @@ def _is_full_stop(text: str, stop: int, next_offset: int, code: str, stops: Set[
     return stop in stops or bool(_PRONOUN_I.match(text, next_offset))
 
 
+def in_opening_phrase(text: str, openings: Set[str]) -> bool:
+    """Returns whether a text ends in the phrase of time or place that opens its last sentence, as
+    "W 1492 r." does; `openings` are the words that such phrases begin with."""
+    clause = _CLAUSE_START.split(text[-200:])[-1].lstrip(" \t\"'“„«»([—–-")
+    words = _LONG_WORD.findall(clause)
+    begins = clause[:1].isdigit() or bool(openings and clause.partition(" ")[0] in openings)
+    return begins and len(words) <= _MAX_OPENING_WORDS
+
+
+_CLAUSE_START = re.compile(
+    r"(?<=[^\W\d]{3})\.[\"'”’»)\]]*\s+|\.[\"”»)]+\s+|[!?…:;][\"'”’»)\]]*\s+|\n"
+)
+_LONG_WORD = re.compile(r"[^\W\d_]{2,}")
+_MAX_OPENING_WORDS = 7
+_DATED = re.compile(
+    r"(?<!\w)(?:\d\d+|[IVXLC]+)\s(?:[^\W\d_]{1,3}(?:\.[ -]?|[ -])){0,4}"
+    r"(?![kc]?m$|k?g$|min$)[^\W\d_]{1,3}$"
+)
+"""A year or century with its abbreviations: 1492 r, 44 av. J.-C."""
+
+
 def _continues_with_number(text: str, stop: int, next_offset: int, code: str) -> bool:
     """Returns whether the full stop at `text[stop]` is that of "vol. 3", but not of "8 vol. 3"."""
     if not _NUMBER.match(text, next_offset):
@@ -230,7 +283,14 @@ def _continues_with_number(text: str, stop: int, next_offset: int, code: str) ->
     word = word_before(text, stop)
     if word.casefold() in _ABBREVIATIONS_BEFORE_NUMBERS.get(code, ()) or word.endswith("str"):
         return True  # Kerkstr. 5
-    is_listed = not {word, word[:1].lower() + word[1:]}.isdisjoint(_listed_before_numbers(code))
+    forms = {word, word[:1].lower() + word[1:]}
+    if not forms.isdisjoint(_listed_months(code)) and text[next_offset].isdigit():
+        return True  # on 5 Oct. 1918
+    if word.casefold() in _WEEKDAYS.get(code, ()) and _is_date(text, next_offset, code):
+        return True
+    if word.isdigit():
+        return bool(_CENTURY.match(text, next_offset))  # lat 80. XIX w.
+    is_listed = not forms.isdisjoint(_listed_before_numbers(code))
     return is_listed and not _FIGURE_LAST.search(
         text, max(0, stop - len(word) - 2), stop - len(word)
     )
@@ -285,6 +345,40 @@ def _closing(code: str) -> frozenset[str]:
     """Returns the abbreviations that may end a sentence, by the language's grammar."""
     written = set(_written_in_grammar(code, ("closing",)))
     return frozenset(written | {abbreviation.replace(" ", "") for abbreviation in written})
+
+
+@functools.cache
+def _openings(code: str) -> frozenset[str]:
+    """Returns the words that open a sentence with a phrase of time or place, by the grammar."""
+    lists = _grammar_lists(code)
+    return frozenset(lists.words("openings") if "openings" in lists else ())
+
+
+@functools.cache
+def _listed_months(code: str) -> frozenset[str]:
+    """Returns the abbreviations of months in the language's grammar, without full stops."""
+    lists = _grammar_lists(code)
+    lines = lists.lines("months") if "months" in lists else ()
+    words = (word for line in lines for word in line.partition(": ")[2].split())
+    return frozenset(word[:-1] for word in words if word.endswith("."))
+
+
+def _is_date(text: str, offset: int, code: str) -> bool:
+    """Returns whether a day with its month is at an offset, in words or figures."""
+    date = _DATE.match(text, offset)
+    return bool(date) and (not date["month"] or date["month"].casefold() in _months(code))
+
+
+_DATE = re.compile(r"\d\d?(?:\.|er)?(?:\s(?:de )?(?P<month>[^\W\d_]+)|[./]\d)")
+
+
+@functools.cache
+def _months(code: str) -> frozenset[str]:
+    """Returns the names of the months in the language's grammar and their abbreviations, folded."""
+    lists = _grammar_lists(code)
+    lines = lists.lines("months") if "months" in lists else ()
+    words = (word for line in lines for word in re.split(r"[: ]+", line))
+    return frozenset(word.rstrip(".").casefold() for word in words)
 
 
 @functools.cache

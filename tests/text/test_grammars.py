@@ -338,8 +338,8 @@ MEASURES = "units currencies subunits scales".split()
 BY_GENDER = ["halves", "half after", "with half", "one and a half"]
 MEANINGS = [*MEASURES, *BY_GENDER, "part", "fractions", "abbreviations", "closing",
             "before numbers", "decimal places"]  # fmt: skip
-SECTIONS = [*"notation forms words months starters patterns rules corrections divisions".split(),
-            "rules before own"]  # fmt: skip
+SECTIONS = [*"notation forms words months starters openings patterns rules corrections".split(),
+            "divisions", "rules before own"]  # fmt: skip
 
 
 def list_mistakes(lists: WordLists) -> list[str]:

@@ -206,10 +206,13 @@ def _capitalise_sentences(
     capitalised: list[Replacement] = []
     sentence_starts: frozenset[int] | None = None
     previous_stop = 0
+    ends_sentence = False  # a rule kept the full stop of an abbreviation
     for edit in edits:
         search_start = max(previous_stop, edit.start - _LOOKBEHIND)
         if edit.new[:1].islower() and edit.rule != "verse" and not plain[edit.start].islower():
             sentence_end = _SENTENCE_END.search(plain, search_start, edit.start)
+            if ends_sentence and not plain[previous_stop : edit.start].strip(" \"'(["):
+                edit = edit._replace(new=edit.new[0].upper() + edit.new[1:])
             if sentence_end and sentence_starts is None:
                 sentence_starts = frozenset(start for start, _ in sentences(plain, language))
             if (
@@ -220,6 +223,7 @@ def _capitalise_sentences(
                 edit = edit._replace(new=edit.new[0].upper() + edit.new[1:])
         capitalised.append(edit)
         previous_stop = edit.stop
+        ends_sentence = edit.new.endswith(".") and plain[edit.stop - 1] == "."
     return capitalised
 
 

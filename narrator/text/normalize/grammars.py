@@ -68,6 +68,8 @@ continues the one before.
 `[months]`  Twelve lines, `name: abbreviations`; after one, its name in a region: `Jänner at: Jän.`.
 `[starters]`  Words that begin a sentence after a figure with a full stop, in languages like German,
     whose nouns begin with capitals.
+`[openings]`  Words that open a sentence with a phrase of time or place: the abbreviation of a year
+    in it ends no sentence (W 1492 r. Kolumb), but one elsewhere does before a capital.
 `[patterns]`  `name: regular expression` that rules share, spoken as written. It may have slots.
 `[rules]`  `name: pattern -> template`, in order: text that a rule has read is closed to later ones.
     Readers see the name as the cause of a change. Some names mean something: a `heading` is read
@@ -148,6 +150,7 @@ from narrator.text.normalize.grammar_lists import (
 )
 from narrator.text.normalize.grammar_numbers import NumberWords, Speller
 from narrator.text.normalize.grammar_patterns import (
+    CAPITAL,
     COUNTING_KINDS,
     FIGURE,
     LETTER,
@@ -163,7 +166,8 @@ from narrator.text.normalize.grammar_patterns import (
     sentence_stop,
     slot_patterns,
 )
-from narrator.text.normalize.rules import Group, Rule, RuleMatch
+from narrator.text.normalize.rules import Group, Rule, RuleMatch, alternatives
+from narrator.text.sentences import in_opening_phrase
 from textbase.word_lists import WordLists, read_word_lists
 
 _FOLDER = Path(__file__).with_name("languages")
@@ -173,8 +177,27 @@ _LASTING_SPACE = "\xa0"  # texts have none (typography.canonical)
 _NOTATION = frozenset(
     "locale decimal group groups ordinals fraction plurals portion spaces nouns rules".split()
 )
+_DATES = frozenset(["date", "year", "century", "closing"])
+"""Names of rules whose abbreviations end a sentence before a capital or figure, unless they belong
+to the phrase that opens it, if the grammar lists `openings`."""
 _MEASURES = frozenset(["unit", "money", "scale", "time"])
 """Names of rules whose full stop is not followed by a name, as that of a year may be."""
+
+_DATED = re.compile(r"\b(?:\d+|[IVXLC]+\b)[\W_]*(?:[^\W\d_]{1,4}(?:[\W_]+|$)){1,5}$")
+"""A year or century with its abbreviations: "1492 r.", "44 av. J.-C."."""
+_DATE_END = re.compile(r"[^\W\d_]\.$")
+_NEXT_SENTENCE = re.compile(rf"[\"')\]]*\s+(?:{CAPITAL}|\d)")
+_NEXT_COUNT = re.compile(
+    r"[\"')\]]*\s+(?P<figure>\d[\d.,]*(?:\s?[-–]\s?\d+)?)(?=\s(?P<word>[^\W\d_]+))"
+)
+"""A count of things after a measure, which begins the next sentence: 20 min. 3 men."""
+_HOUR_END = re.compile(r"\d\s?[hu]\.$")
+_LENGTH_END = re.compile(r"[\d\s][kcd]?m\.$")
+_MASS = re.compile(r"\s[kdm]?[gl]\b")
+_SMALL_UNIT = re.compile(
+    r"(?i)[ck]?ent|cts?\b|öre|øre|gr\b|коп|min|se[ck]|мин|сек|хв|pf|ban|hal|fil|std|timm|tim\b"
+)
+"""What follows a larger unit or coin without beginning a sentence: 2 h. 30 min, 5 kr. 50 öre."""
 
 
 @functools.cache
@@ -243,6 +266,7 @@ class Grammar:
         self._measure_stop = (
             self._sentence_stop if self._notation.get("nouns") == "capital" else sentence_stop([])
         )
+        self._openings = frozenset(lists.words("openings") if "openings" in lists else ())
         self._ordinal_stop = (
             re.compile(rf"\.(?!\.|{self._sentence_stop})")
             if self._notation.get("ordinals") == "dot"
@@ -359,6 +383,9 @@ class Grammar:
         else:
             stop = self._measure_stop if name in _MEASURES else self._sentence_stop
 
+        is_era = "closing before openers" in kinds.values()
+        may_end_date = bool(self._openings) and (name in _DATES or is_era)
+
         def speak(match: RuleMatch) -> str | None:
             if name == "heading" and not match.heading:
                 return None
@@ -367,7 +394,11 @@ class Grammar:
             if ends_with_figures and self._ordinal_stop and self._ordinal_stop.match(match.after):
                 return None
             words = self._speak(match, parts, kinds)
-            return None if words is None else self._fit(match, words, stop)
+            if words is None:
+                return None
+            ends_date = may_end_date and self._ends_date(match, is_list=name == "closing")
+            ends_measure = name in _MEASURES and self._ends_measure(match, name)
+            return self._fit(match, words, "" if ends_date or ends_measure else stop)
 
         gate = gate_of(written, {kind_of(slot_name) for slot_name in kinds})
         begins_with_slot = slots and re.match(rf"{re.escape(slots[0][0])}(?:$|\(\?[=!])", written)
@@ -434,6 +465,35 @@ class Grammar:
                 spoken.append(capitalise(words) if part.is_capital else words)
         return "".join(spoken)
 
+    def _ends_date(self, match: RuleMatch, *, is_list: bool) -> bool:
+        """Returns True for a year, a century or "and so on" whose full stop ends a sentence."""
+        written = match[0]
+        if not _DATE_END.search(written) or not _NEXT_SENTENCE.match(match.after):
+            return False
+        if match.after.lstrip()[:1].isdigit() and self._month_end.search(written):
+            return False  # 1 Jan. 1900
+        text = match.before + written
+        if not _DATED.search(text):
+            return is_list
+        return not in_opening_phrase(text, self._openings)
+
+    @functools.cached_property
+    def _month_end(self) -> re.Pattern[str]:
+        words = self._entries["months"].words if "months" in self._lists else []
+        return re.compile(rf"\b(?:{alternatives(words)})$")
+
+    def _ends_measure(self, match: RuleMatch, name: str) -> bool:
+        """Returns True for a measure whose full stop ends a sentence before a figure."""
+        count = _NEXT_COUNT.match(match.after) if match[0].endswith(".") else None
+        if not count:
+            return False
+        if _HOUR_END.search(match[0]) and len(count["figure"]) == 2:
+            return False  # 8 u. 30
+        is_measure = name != "money" and bool(self._measure.match(match.after, count.end()))
+        if is_measure and _LENGTH_END.search(match[0]):
+            return bool(_MASS.match(match.after, count.end()))
+        return not is_measure and not _SMALL_UNIT.match(count["word"])
+
     def _ascends(self, match: RuleMatch, kinds: Mapping[str, str]) -> bool:
         """Returns True if a range goes up."""
         values = [
@@ -487,7 +547,7 @@ class Grammar:
         `stop` is a pattern of what follows the sentence.
         """
         words = re.sub("  +", " ", words).strip(" ").replace(_LASTING_SPACE, " ")
-        if match[0].endswith(".") and re.match(stop, match.after):
+        if match[0].endswith(".") and words[-1:] != "." and re.match(stop, match.after):
             words += "."
         gap = self._numbers.gap
         before = gap if LETTER.match(match.before[-1:]) and LETTER.match(words) else ""
