@@ -74,7 +74,7 @@ continues the one before.
 `[rules]`  `name: pattern -> template`, in order: text that a rule has read is closed to later ones.
     Readers see the name as the cause of a change. Some names mean something: a `heading` is read
     in titles only; an `abbreviation` keeps its full stop at the end of a paragraph only; `unit`,
-    `money`, `scale` and `time` keep it before any capital, unless nouns have one (5 min. Then); a
+    `money`, `scale`, `time`, `half` and `part` keep it before any capital, unless nouns have one (5 min. Then); a
     `fraction` is not read before a unit, with which `{part}` is read.
 `[rules before own]`  The same, before all others. Those of `common.txt`, for international
     telephone numbers, stand before a language's `[rules]` unless it has such a section.
@@ -180,7 +180,7 @@ _NOTATION = frozenset(
 _DATES = frozenset(["date", "year", "century", "closing"])
 """Names of rules whose abbreviations end a sentence before a capital or figure, unless they belong
 to the phrase that opens it, if the grammar lists `openings`."""
-_MEASURES = frozenset(["unit", "money", "scale", "time"])
+_MEASURES = frozenset(["unit", "money", "scale", "time", "half", "part"])
 """Names of rules whose full stop is not followed by a name, as that of a year may be."""
 
 _DATED = re.compile(r"\b(?:\d+|[IVXLC]+\b)[\W_]*(?:[^\W\d_]{1,4}(?:[\W_]+|$)){1,5}$")
