@@ -241,6 +241,8 @@ def _is_full_stop(text: str, stop: int, next_offset: int, code: str, stops: Set[
         if name_follows or is_title or is_inside:
             return False
         return stop in stops and not _continues_with_number(text, stop, next_offset, code)
+    if _MEASURE.search(text, max(0, stop - 5), stop) and _COUNT.match(text, next_offset):
+        return True
     if _ABBREVIATION_NEVER_LAST.fullmatch(word) or (
         word.casefold() in _ABBREVIATIONS_BEFORE_NUMBERS["en"] and _NUMBER.match(text, next_offset)
     ):

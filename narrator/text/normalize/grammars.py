@@ -74,8 +74,8 @@ continues the one before.
 `[rules]`  `name: pattern -> template`, in order: text that a rule has read is closed to later ones.
     Readers see the name as the cause of a change. Some names mean something: a `heading` is read
     in titles only; an `abbreviation` keeps its full stop at the end of a paragraph only; `unit`,
-    `money`, `scale`, `time`, `half` and `part` keep it before any capital, unless nouns have one (5 min. Then); a
-    `fraction` is not read before a unit, with which `{part}` is read.
+    `money`, `scale`, `time`, `half` and `part` keep it before any capital, unless nouns have one
+    (5 min. Then); a `fraction` is not read before a unit, with which `{part}` is read.
 `[rules before own]`  The same, before all others. Those of `common.txt`, for international
     telephone numbers, stand before a language's `[rules]` unless it has such a section.
 Any other section is a list, `written: spoken` or plain words, that patterns name: `before numbers`.
