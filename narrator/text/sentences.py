@@ -368,7 +368,9 @@ def _listed_months(code: str) -> frozenset[str]:
 def _is_date(text: str, offset: int, code: str) -> bool:
     """Returns whether a day with its month is at an offset, in words or figures."""
     date = _DATE.match(text, offset)
-    return bool(date) and (not date["month"] or date["month"].casefold() in _months(code))
+    if date is None:
+        return False
+    return not date["month"] or date["month"].casefold() in _months(code)
 
 
 _DATE = re.compile(r"\d\d?(?:\.|er)?(?:\s(?:de )?(?P<month>[^\W\d_]+)|[./]\d)")
