@@ -145,10 +145,12 @@ def _tell_how_others_connect(place: Endpoint, link: str) -> None:
 
 def _print_qr_code(link: str) -> None:
     """Prints a link for the camera of a phone, to people alone."""
+    from rich.text import Text
+
     from narrator.studio.people_routes import qr_text
 
     if err.is_terminal and (code := qr_text(link)):
-        err.print(code, markup=False, highlight=False, soft_wrap=True)
+        err.print(Text(code, "bright_white on black"), soft_wrap=True)
 
 
 @app.command(hidden=True)

@@ -256,10 +256,15 @@ class EditRoutes:
         name, note = bodies.text_field(body, "chunk", 40), bodies.text_field(body, "note", 2000)
         if not note.strip():
             raise UsageError("what is wrong there? A flag needs a note")
-        person_name = self.guests.name_of(request.scope["person"])
+        person: Person = request.scope["person"]
+        person_name = self.guests.name_of(person)
 
         def add_flag() -> int:
             view = self.session.view
+            if person.rights is Rights.LISTEN:
+                flags = (row for rows in view.notes.flags.values() for row in rows)
+                if sum(row.who == person_name for row in flags) >= _MAX_FLAGS_OF_LISTENER:
+                    raise UsageError(f"{_MAX_FLAGS_OF_LISTENER:,} flags are the most of a guest")
             (passage,) = places.passages_of(view.book, [view.step(name)])
             row = replace(pickups.new_pickup(passage, note), who=person_name)
             return len(self._change_pickups(lambda: pickups.add(view.book, [row])))
@@ -370,6 +375,8 @@ class EditRoutes:
 
 # -- edits by kind ---------------------------------------------------------------------------------
 
+_MAX_FLAGS_OF_LISTENER = 2000
+"""Most flags of a guest on the list, which everybody reads."""
 _MAX_EXCHANGES = 50
 """Most exchanges in one answer; the page asks again after each decision."""
 

@@ -45,6 +45,10 @@ so: somebody else may have used it.</p>
 </html>
 """
 
+_GUEST_SECONDS = 90 * 24 * 3600
+"""Seconds for which a guest's browser keeps its cookie, unless they are removed; the owner's keeps
+its own until it is closed."""
+
 _WELCOME_PAGE = """<!doctype html>
 <html lang="en"><meta charset="utf-8"><title>narrator studio</title>
 <meta http-equiv="refresh" content="0;url={address}">
@@ -121,11 +125,18 @@ class Guard:
             return Response(_LOCKED_PAGE, 401, media_type="text/html")
         session, newcomer = opened
         answer: Response = RedirectResponse("/", 303)
+        max_age_s = None
         if newcomer.rights is not Rights.OWNER:
+            max_age_s = _GUEST_SECONDS
             page = _WELCOME_PAGE.format(address=f"{newcomer.book}/")
             answer = Response(page, media_type="text/html")
         answer.set_cookie(
-            self.cookie, session, httponly=True, samesite="strict", secure=is_encrypted
+            self.cookie,
+            session,
+            max_age_s,
+            httponly=True,
+            samesite="strict",
+            secure=is_encrypted,
         )
         return answer
 

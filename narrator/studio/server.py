@@ -5,6 +5,7 @@ Errors that a user can mend are one or two lines of JSON; internal ones say that
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 
 from starlette.applications import Starlette
@@ -15,9 +16,12 @@ from starlette.routing import BaseRoute
 
 from narrator import files
 from narrator.errors import EnvironmentFailed, FileChanged, NarratorError, UsageError, UserError
+from narrator.studio.people import OWNER
 from narrator.studio.session import NotFound
 from narrator.web import bodies
 
+_PATH = re.compile(r"/\S*/")
+"""A path up to a file's name, which guests are not told."""
 _MAX_ERROR_LINES = 3
 """Most lines of an error in an answer."""
 
@@ -51,7 +55,9 @@ _Handler = Callable[[Request, Exception], Response]
 
 def _error_handler(status: int) -> _Handler:
     def answer(request: Request, error: Exception) -> Response:
-        lines = str(error).splitlines()
+        person = request.scope.get("person", OWNER)
+        message = str(error) if person is OWNER else _PATH.sub("", str(error))
+        lines = message.splitlines()
         more = (
             f" (and {len(lines) - _MAX_ERROR_LINES} more)" if len(lines) > _MAX_ERROR_LINES else ""
         )

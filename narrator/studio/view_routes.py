@@ -104,10 +104,15 @@ class ViewRoutes:
         return await self._row_response(make_row)
 
     async def chunk(self, request: Request) -> Response:
+        person: Person = request.scope["person"]
+
         def make_row(view: ProjectSnapshot) -> rows.Row:
             step = view.step(request.path_params["id"])
             chunk_state = self.session.chunk_states(step.chapter, view)[step.id]
-            return rows.chunk(view, step, chunk_state) | {"paragraph": _paragraph_row(view, step)}
+            row = rows.chunk(view, step, chunk_state)
+            if person.rights is Rights.LISTEN:
+                return row
+            return row | {"paragraph": _paragraph_row(view, step)}
 
         return await self._row_response(make_row)
 

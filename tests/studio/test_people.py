@@ -17,7 +17,7 @@ import pytest
 from starlette.routing import BaseRoute, Mount, Route
 
 from narrator.pipeline import pickups
-from narrator.studio import people
+from narrator.studio import edit_routes, people
 from narrator.studio.people import Rights, may
 from narrator.web import certificates, listening
 from tests import studios
@@ -181,6 +181,23 @@ def test_a_listener_is_told_nothing_of_work_and_files(studio: Opened) -> None:
     assert [event["type"] for event in events] == ["chapter"]
 
 
+def test_an_error_names_no_folder_to_a_guest(studio: Opened) -> None:
+    guest, flag = guest_of(studio), {"chunk": "1.3", "note": "slow"}
+    pickups.path_of(studio.session.view.project).write_text("no such columns\n")
+    told = [page.post("/api/flags", flag).json["error"] for page in (studio.page, guest)]
+    folder = str(studio.session.path)
+    assert [folder in message for message in told] == [True, False]
+    assert "book.pickups.csv" in told[1]
+    assert "paragraph" not in guest.get("/api/chunks/1.3").json
+
+
+def test_a_guest_s_flags_are_limited(studio: Opened, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(edit_routes, "_MAX_FLAGS_OF_LISTENER", 2)
+    guest = guest_of(studio)
+    statuses = [guest.post("/api/flags", {"chunk": "1.3", "note": note}).status for note in "abc"]
+    assert statuses == [200, 200, 400]
+
+
 # -- links -----------------------------------------------------------------------------------------
 
 
@@ -261,6 +278,7 @@ def test_a_link_leaves_no_trace_where_the_browser_goes_next(
     assert token.encode() not in answer.data
     assert "HttpOnly" in answer.headers["set-cookie"]
     assert "samesite=strict" in answer.headers["set-cookie"].casefold()
+    assert "max-age" in answer.headers["set-cookie"].casefold()  # it outlives the browser
     assert token not in caplog.text
     logs = studio.session.path.rglob("*.log")
     assert not any(token.encode() in path.read_bytes() for path in logs)
