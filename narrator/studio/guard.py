@@ -36,7 +36,8 @@ _PAGE = re.compile("/(?:book/[0-9a-f]+/)?")
 """Paths of pages: the only ones that may be opened from elsewhere, by a link."""
 
 _LOCKED_PAGE = """<!doctype html>
-<html lang="en"><meta charset="utf-8"><title>narrator studio</title>
+<html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width">
+<meta name="color-scheme" content="light dark"><title>narrator studio</title>
 <h1>Open the studio's link again</h1>
 <p>This browser has no key to the studio. The terminal that <code>narrator studio</code> runs in
 shows a link that has one; each link opens it once.</p>
@@ -50,7 +51,8 @@ _GUEST_SECONDS = 90 * 24 * 3600
 its own until it is closed."""
 
 _WELCOME_PAGE = """<!doctype html>
-<html lang="en"><meta charset="utf-8"><title>narrator studio</title>
+<html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width">
+<meta name="color-scheme" content="light dark"><title>narrator studio</title>
 <meta http-equiv="refresh" content="0;url={address}">
 <p><a href="{address}">Open the studio</a></p>
 </html>

@@ -146,8 +146,11 @@ class Guests:
 
     def set_owner_name(self, name: str) -> None:
         """Raises UsageError, StorageError."""
+        name = _checked_name(name) if name.strip() else ""
         with self._mutex:
-            self._save(replace(self._list, owner_name=_checked_name(name) if name.strip() else ""))
+            if any(guest.name.casefold() == name.casefold() for guest in self.rows):
+                raise UsageError(f"a guest is called {name}: choose another name")
+            self._save(replace(self._list, owner_name=name))
 
     def name_of(self, person: Person) -> str:
         """Returns the name that stands on a person's flags."""
@@ -161,6 +164,8 @@ class Guests:
         name = _checked_name(name)
         if rights is Rights.OWNER:
             raise UsageError("a guest may listen or edit")
+        if name.casefold() == self.owner_name.casefold():
+            raise UsageError(f"you are called {name} yourself: choose another name")
         token = secrets.token_urlsafe(32)
 
         def with_link(guest: Guest) -> Guest:

@@ -580,6 +580,7 @@ def test_a_guest_listens_and_flags_until_removed(chromium: Browser, studio: Stud
         expect(owner.locator("#pane-lists .pickups")).to_contain_text("noted by Ann")
         owner.locator("#to-people").press("Enter")
         window.get_by_role("button", name="Remove Ann").press("Enter")
+        expect(window.get_by_role("status")).to_contain_text("Ann is removed")
         expect(window.locator(".guests")).to_contain_text("Nobody is invited yet")
         expect(page.locator("#banner")).to_contain_text("ask who invited you")
         studio.press("Escape")

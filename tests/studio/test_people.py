@@ -324,6 +324,15 @@ def test_no_link_gives_an_owner_s_rights(shared: Opened, rights: Any) -> None:
     assert shared.page.post("/api/people", {"name": "Ann", "rights": rights}).status == 400
 
 
+def test_owner_and_guests_have_different_names(studio: Opened) -> None:
+    page = studio.page
+    assert page.post("/api/people/name", {"name": "Olga"}).status == 200
+    assert page.post("/api/people", {"name": "OLGA", "rights": "listen"}).status == 400
+    invite(page, "Ann")
+    assert page.post("/api/people/name", {"name": "ann"}).status == 400
+    assert page.post("/api/people/name", {"name": ""}).json == {"name": ""}
+
+
 def test_flags_and_reviews_have_names_and_lists_keep_them(studio: Opened) -> None:
     name = "<b>Ann</b> =1+1"
     guest, page = guest_of(studio, name), studio.page

@@ -5,7 +5,7 @@ import { get, post, remove } from "./api.js";
 import { choice, field, open } from "./dialogs.js";
 import { byId, fill, h, icon, refill } from "./dom.js";
 import { keep, kept } from "./kept.js";
-import { complain, say } from "./messages.js";
+import { complain } from "./messages.js";
 import { on } from "./store.js";
 import { counted, since } from "./words.js";
 
@@ -15,6 +15,23 @@ const RIGHTS = { listen: "Listen and flag", edit: "Edit this book" };
 let list = null;
 const shown = h("div", { class: "invitation", role: "status" });
 const show = (words, answer) => fill(shown, ...linkParts(words, answer));
+
+/** Runs it, and says in the window what went wrong, for it lies over all messages. */
+async function attemptHere(work) {
+  try {
+    return await work();
+  } catch (error) {
+    fill(shown, h("p", { class: "trouble" }, error.message));
+    return undefined;
+  }
+}
+
+/** Says on a button for a while that it was done. */
+function confirmOn(button, words) {
+  const before = button.textContent;
+  fill(button, words);
+  setTimeout(() => fill(button, before), 2000);
+}
 
 byId("to-people").addEventListener("click", openPeople);
 
@@ -52,7 +69,7 @@ function inviting() {
   let rights = "listen";
   const name = h("input", { type: "text", autofocus: true, autocomplete: "off", maxlength: 60 });
   const invite = async () => {
-    const answer = await attempt(() => post("/api/people", { name: name.value, rights }));
+    const answer = await attemptHere(() => post("/api/people", { name: name.value, rights }));
     if (!answer) return;
     show(`A link for ${answer.guest.name}: it opens the book in one browser, once.`, answer);
     name.value = "";
@@ -81,20 +98,16 @@ function linkParts(words, { link, qr }) {
   const copy = async () => {
     try {
       await navigator.clipboard.writeText(link);
-      say("Copied", "copied");
+      confirmOn(copier, "Copied");
     } catch {
       address.select(); // browsers copy for encrypted and local pages alone
-      say("Press Ctrl-C to copy it", "copied");
+      confirmOn(copier, "Press Ctrl-C");
     }
   };
+  const copier = h("button", { type: "button", onclick: copy }, "Copy");
   return [
     h("p", {}, words),
-    h(
-      "div",
-      { class: "row" },
-      address,
-      h("button", { type: "button", onclick: copy }, "Copy"),
-    ),
+    h("div", { class: "row" }, address, copier),
     qr
       ? h("img", { class: "qr", src: qr, alt: "The link as a QR code for a phone's camera" })
       : h("p", { class: "note" }, "QR codes need the package segno, of the extra studio."),
@@ -117,12 +130,12 @@ function row(guest) {
     ? `opened ${since(opened)} in ${counted(browsers, "browser")}`
     : "not opened yet";
   const again = async () => {
-    const answer = await attempt(() => post("/api/people", { name, rights }));
+    const answer = await attemptHere(() => post("/api/people", { name, rights }));
     if (answer) show(`Another link for ${name}, for one more browser, once.`, answer);
   };
   const dismiss = async () => {
-    if ((await attempt(() => remove(`/api/people/${id}`))) === undefined) return;
-    say(`${name} is removed: their links and browsers reach nothing any more`);
+    if ((await attemptHere(() => remove(`/api/people/${id}`))) === undefined) return;
+    fill(shown, h("p", {}, `${name} is removed: their links and browsers reach nothing any more.`));
   };
   return h(
     "li",
@@ -151,19 +164,20 @@ on("event:people", async () => {
 function ownPart({ name }) {
   const input = h("input", { type: "text", value: name, autocomplete: "off", maxlength: 60 });
   const save = async () => {
-    const answer = await attempt(() => post("/api/people/name", { name: input.value }));
-    if (answer) say(answer.name ? `Your flags carry the name ${answer.name}` : "Your flags carry no name", "name");
+    if (await attemptHere(() => post("/api/people/name", { name: input.value })))
+      confirmOn(saver, "Saved");
   };
   const phone = async () => {
-    const answer = await attempt(() => post("/api/people/phone"));
+    const answer = await attemptHere(() => post("/api/people/phone"));
     if (answer) show("A link for your own phone, with all your rights: it opens once.", answer);
   };
+  const saver = h("button", { type: "button", onclick: save }, "Save the name");
   onEnter(input, save);
   return h(
     "section",
     { class: "own" },
     field("Your own name on flags and reviews", input),
-    h("button", { type: "button", onclick: save }, "Save the name"),
+    saver,
     h("button", { type: "button", onclick: phone }, "Open on my phone"),
   );
 }
