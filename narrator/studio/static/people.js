@@ -14,14 +14,15 @@ const RIGHTS = { listen: "Listen and flag", edit: "Edit this book" };
 /** Of the open window: its guests, and the link that was made last. @type {HTMLElement | null} */
 let list = null;
 const shown = h("div", { class: "invitation", role: "status" });
-const show = (words, answer) => fill(shown, ...linkParts(words, answer));
+const tell = (...parts) => fill(shown, ...parts).scrollIntoView({ block: "nearest" });
+const show = (words, answer) => tell(...linkParts(words, answer));
 
 /** Runs it, and says in the window what went wrong, for it lies over all messages. */
 async function attemptHere(work) {
   try {
     return await work();
   } catch (error) {
-    fill(shown, h("p", { class: "trouble" }, error.message));
+    tell(h("p", { class: "trouble" }, error.message));
     return undefined;
   }
 }
@@ -135,7 +136,7 @@ function row(guest) {
   };
   const dismiss = async () => {
     if ((await attemptHere(() => remove(`/api/people/${id}`))) === undefined) return;
-    fill(shown, h("p", {}, `${name} is removed: their links and browsers reach nothing any more.`));
+    tell(h("p", {}, `${name} is removed: their links and browsers reach nothing any more.`));
   };
   return h(
     "li",
