@@ -54,6 +54,7 @@ _WELCOME_PAGE = """<!doctype html>
 <html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width">
 <meta name="color-scheme" content="light dark"><title>narrator studio</title>
 <meta http-equiv="refresh" content="0;url={address}">
+<link rel="icon" href="data:,">
 <p><a href="{address}">Open the studio</a></p>
 </html>
 """
