@@ -70,14 +70,22 @@ def _timeline_file(folders: Folders, chapter: int) -> Path:
 def all_passages(book: BookPlan, timelines: Sequence[Timeline | None]) -> dict[str, Passage]:
     """The passages of all steps, by their ids; `timelines` are those of the chapters."""
     spans = _find_spans(timelines)
-    return {step.id: _build_passage(book, step, spans) for step in book.steps}
+    names = _relative_paths(book, book.steps)
+    return {step.id: _build_passage(step, spans, names) for step in book.steps}
 
 
 def passages_of(book: BookPlan, steps: Sequence[Step]) -> list[Passage]:
     """The passages of some steps."""
     chapters = dict.fromkeys(step.chapter for step in steps)
     spans = _find_spans([timeline_of(book, chapter) for chapter in chapters])
-    return [_build_passage(book, step, spans) for step in steps]
+    names = _relative_paths(book, steps)
+    return [_build_passage(step, spans, names) for step in steps]
+
+
+def _relative_paths(book: BookPlan, steps: Sequence[Step]) -> dict[Path, str]:
+    """The paths of the texts of some steps, relative to the project's folder if they lie in it."""
+    paths = {step.chunk.pieces[0].line.path for step in steps}
+    return {path: relative_path(path, book) for path in paths}
 
 
 def _find_spans(timelines: Sequence[Timeline | None]) -> dict[tuple[str, str], tuple[float, float]]:
@@ -91,16 +99,19 @@ def _find_spans(timelines: Sequence[Timeline | None]) -> dict[tuple[str, str], t
 
 
 def _build_passage(
-    book: BookPlan, step: Step, spans: Mapping[tuple[str, str], tuple[float, float]]
+    step: Step, spans: Mapping[tuple[str, str], tuple[float, float]], names: Mapping[Path, str]
 ) -> Passage:
-    """The passage of a step; `spans` holds start and end in seconds by chunk id and take."""
+    """The passage of a step.
+
+    `spans` holds start and end in seconds by chunk id and take, `names` relative paths of texts.
+    """
     source_line = step.chunk.pieces[0].line
     start, stop = spans.get((step.id, step.key), (None, None))
     return Passage(
         chunk=step.id,
         chapter=step.chapter,
         speaker=step.chunk.speaker,
-        source=f"{relative_path(source_line.path, book)}:{source_line.line}",
+        source=f"{names[source_line.path]}:{source_line.line}",
         text=step.chunk.text,
         start=start,
         stop=stop,

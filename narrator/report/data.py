@@ -57,6 +57,9 @@ def report_row(
     sounds = measure(book, facts, on_progress)
     files = list(_file_rows(facts.files, sounds.figures, link))
     words, is_good = _state(facts, files)
+    ratios: dict[int, list[float]] = defaultdict(list)
+    for pace in facts.paces:
+        ratios[pace.place.chapter].append(pace.against)
     unmeasured = sum(file.path not in sounds.figures for file in facts.files)
     return {
         "title": facts.title,
@@ -75,7 +78,10 @@ def report_row(
         "given_up": facts.given_up,
         "doubtful": facts.doubtful,
         "characters": {**asdict(facts.characters), "balanced": facts.characters.balanced},
-        "chapters": [_chapter_row(chapter, facts, sounds, link) for chapter in facts.chapters],
+        "chapters": [
+            _chapter_row(chapter, ratios[chapter.number - 1], sounds, link)
+            for chapter in facts.chapters
+        ],
         "files": files,
         "unmeasured": unmeasured,
         **_pace_rows(facts.paces),
@@ -123,10 +129,9 @@ def _state(facts: ProjectFacts, files: Sequence[Row]) -> tuple[str, bool]:
 # -- chapters and files ----------------------------------------------------------------------------
 
 
-def _chapter_row(chapter: ChapterFacts, facts: ProjectFacts, sounds: Sounds, link: Link) -> Row:
+def _chapter_row(chapter: ChapterFacts, ratios: Sequence[float], sounds: Sounds, link: Link) -> Row:
     index = chapter.number - 1
     part, curve = sounds.parts.get(index), sounds.curves.get(index)
-    ratios = [pace.against for pace in facts.paces if pace.place.chapter == index]
     words, is_good = _chapter_state(chapter)
     target = chapter.target
     return {

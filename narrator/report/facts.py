@@ -9,8 +9,8 @@ from __future__ import annotations
 import json
 import math
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from itertools import pairwise
 from pathlib import Path
@@ -257,7 +257,7 @@ def file_name(book: BookPlan, prefix: str) -> str:
 
 def gather(book: BookPlan, now: datetime | None = None) -> ProjectFacts:
     """Gathers the facts of a project. Raises StorageError."""
-    project = book.project
+    book, project = replace(book, takes=book.takes.at_one_moment()), book.project
     files = tuple(_files(book))
     file_times = [file.path.stat().st_mtime for file in files]
     timelines = [timeline_of(book, number) for number in range(len(book.chapters))]
@@ -270,8 +270,12 @@ def gather(book: BookPlan, now: datetime | None = None) -> ProjectFacts:
         if step.key in tried
     }
     paces = tuple(_paces(book.steps, records, passages_by_step))
+    doubtful = frozenset(step.id for step in book.doubtful)
+    steps_by_chapter: dict[int, list[Step]] = defaultdict(list)
+    for step in book.steps:
+        steps_by_chapter[step.chapter].append(step)
     chapters = tuple(
-        _chapter(book, number, timeline, records, tries, files)
+        _chapter(book, number, steps_by_chapter[number], timeline, records, tries, doubtful, files)
         for number, timeline in enumerate(timelines)
     )
     return ProjectFacts(
@@ -286,7 +290,7 @@ def gather(book: BookPlan, now: datetime | None = None) -> ProjectFacts:
         chunks=len(book.steps),
         missing=sum(chapter.missing for chapter in chapters),
         given_up=sum(chapter.given_up for chapter in chapters),
-        doubtful=len(book.doubtful),
+        doubtful=len(doubtful),
         retries=sum(chapter.retries for chapter in chapters),
         seconds=sum(chapter.seconds or 0.0 for chapter in chapters),
         characters=account(book, [step for step in book.steps if step.key not in records]),
@@ -329,13 +333,15 @@ def _flatten(settings: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
 def _chapter(
     book: BookPlan,
     number: int,
+    steps: Sequence[Step],
     timeline: Timeline | None,
     records: Mapping[str, Record],
     tries: Mapping[str, Sequence[Record]],
+    doubtful: Collection[str],
     files: Sequence[File],
 ) -> ChapterFacts:
-    """Gathers the facts of a chapter, counted from 0; `tries` are those on disk."""
-    steps = [step for step in book.steps if step.chapter == number]
+    """Gathers the facts of a chapter, counted from 0; `tries` are those on disk, `doubtful` the ids
+    of doubtful chunks."""
     takes = [records[step.key] for step in steps if step.key in records]
     unused_tries = [unused for step in steps for unused in tries.get(step.key, ())]
     timeline_keys = [cue.key for cue in timeline.cues] if timeline else []
@@ -347,7 +353,7 @@ def _chapter(
         chunks=len(steps),
         missing=sum(step.key not in records for step in steps),
         given_up=sum(step.key not in records and book.takes.is_given_up(step) for step in steps),
-        doubtful=sum(book.takes.is_doubtful(step) for step in steps),
+        doubtful=sum(step.id in doubtful for step in steps),
         retries=sum(record.tries - record.halves for record in takes),
         speech_seconds=sum(record.seconds for record in takes),
         wall_seconds=sum(record.wall for record in takes),
