@@ -29,10 +29,12 @@ CLASSES: Mapping[str, frozenset[str]] = {
     "counts": frozenset(("count",)),
     "money": frozenset(("money",)),
     "times": frozenset(("time",)),
-    "fractions": frozenset(("fraction",)),
+    "fractions": frozenset("fraction half part".split()),
     "suffixes": frozenset(("suffix", "compound")),
 }
 """Columns, and the names of rules that belong to them."""
+ABBREVIATIONS = ("abbreviations", "closing", "closing before openers")
+"""Lists of these."""
 
 
 def rows() -> dict[str, list[str]]:
@@ -44,7 +46,7 @@ def rows() -> dict[str, list[str]]:
         cells = ["yes" if names & own_names else "" for own_names in CLASSES.values()]
         counts = [
             _length(lists, "units"),
-            _length(lists, "abbreviations") + _length(lists, "closing"),
+            sum(_length(lists, name) for name in ABBREVIATIONS),
             _count_cases(code),
         ]
         table[code] = [*cells, *(str(count) if count else "" for count in counts)]
