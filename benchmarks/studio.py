@@ -2,7 +2,8 @@
 
     python -m benchmarks.studio [--chunks 15000] [--chapters 60] [--folder FOLDER]
 
-Its takes are made, not spoken: bursts of noise of the expected length. The last line is JSON.
+Its takes are made, not spoken: bursts of noise of the expected length. Times of the page are
+measured in a browser (`make pages`): from the key to what is seen or heard. The last line is JSON.
 """
 
 from __future__ import annotations
@@ -16,6 +17,8 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -24,10 +27,13 @@ import numpy as np
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
+from narrator import files  # noqa: E402
 from narrator.pipeline import book_engines, book_plan  # noqa: E402
 from narrator.pipeline.book_plan import Selection  # noqa: E402
 from narrator.pipeline.manuscript import read_manuscript  # noqa: E402
+from narrator.speech.reasons import make_ledger  # noqa: E402
 from narrator.speech.store import Record, Store  # noqa: E402
+from tests.studio import browsers  # noqa: E402
 
 RATE = 22050
 WORDS = (
@@ -87,6 +93,8 @@ def fill(path: Path) -> dict[str, Any]:
             prompted_by=before.get(step.parent or ""),
         )  # fmt: skip
         before[step.key] = store.put(record, samples.astype(np.float32)).content
+    ledger = book_plan.ledger_path(manuscript.project, book.engines)
+    files.save_json(ledger, [asdict(entry) for entry in make_ledger(book.steps)])
     return {
         "chunks": len(book.steps),
         "hours": round(sum(step.expected for step in book.steps) / 3600, 2),
@@ -114,6 +122,105 @@ class Browser:
         took = time.perf_counter() - began
         wire.close()
         return took, body, answer
+
+
+_LONG_TASKS = """
+window.longTasks = [];
+new PerformanceObserver((list) => longTasks.push(...list.getEntries().map((e) => e.duration)))
+  .observe({ type: "longtask" });
+"""
+_UNTIL = """
+([act, isDone]) => new Promise((resolve) => {
+  const began = performance.now();
+  const done = eval(isDone);
+  const look = () => done() ? resolve(performance.now() - began) : requestAnimationFrame(look);
+  eval(act)();
+  look();
+})
+"""
+"""Seconds of the page's own clock from an action to the frame in which it shows."""
+
+
+class Page:
+    """The page in a browser, timed by itself."""
+
+    def __init__(self, page: Any) -> None:
+        self.page = page
+        self.figures: dict[str, Any] = {}
+
+    def until(self, act: str, is_done: str) -> float:
+        """Does something; returns the seconds until what it is to bring about can be seen."""
+        milliseconds = self.page.evaluate(_UNTIL, [f"() => {{ {act} }}", f"() => {is_done}"])
+        return round(float(milliseconds) / 1000, 3)
+
+    def note(self, name: str, seconds: Sequence[float]) -> None:
+        """Notes the fastest and the slowest of several times."""
+        self.figures[name] = [min(seconds), max(seconds)]
+
+    def measure(self, chapters: int) -> dict[str, Any]:
+        self.page.locator(".chunk").first.wait_for()
+        self.page.wait_for_timeout(3000)
+        self.page.evaluate("longTasks.length = 0")
+        numbers = list(dict.fromkeys([min(2, chapters), (chapters + 1) // 2, chapters, 1]))
+        self.note("page_switch_s", [self._open(number) for number in numbers])
+        playing = "!document.getElementById('sound').paused && sound.currentTime > 0"
+        self.figures["page_first_sound_s"] = self.until("play.click()", playing)
+        self.page.evaluate("play.click()")
+        times = [self._edit(number) for number in range(5)]
+        for index, name in enumerate(("shown", "answered", "planned")):
+            self.note(f"page_edit_{name}_s", [seconds[index] for seconds in times])
+        tasks = self.page.evaluate("longTasks")
+        self.figures["page_long_tasks"] = [len(tasks), round(max(tasks, default=0.0))]
+        return self.figures
+
+    def _open(self, number: int) -> float:
+        link = f"""document.querySelector('a[href="#{number}"]')"""
+        shown = f"""document.querySelector('.chunk[data-chunk^="{number}."]')"""
+        return self.until(f"{link}.click()", shown)
+
+    def _edit(self, number: int) -> tuple[float, float, float]:
+        """Adds a word to a paragraph; returns the seconds until it is shown, until the server has
+        answered, and until the book is planned with it."""
+        word = f"edited{'abcde'[number]}"
+        chunk = "document.querySelector('.chunk[data-chunk=\"1.3\"]')"
+        self.page.locator('.chunk[data-chunk="1.3"] .words').click()
+        self.page.keyboard.press("Space")
+        self.page.keyboard.press("e")
+        text = self.page.locator("dialog textarea")
+        text.fill(f"{text.input_value()} And {word}.")
+        with self.page.expect_response("**/api/chapters/1", timeout=120_000):
+            self.page.evaluate("performance.mark('saved')")
+            seconds = self.until(
+                "document.querySelector('dialog form').requestSubmit()",
+                f"document.getElementById('prose').innerText.includes('{word}')",
+            )
+            since = "(performance.now() - performance.getEntriesByName('saved').at(-1).startTime)"
+            self.page.wait_for_function(f"{chunk} && !document.querySelector('.chunk.pending')")
+            answered = float(self.page.evaluate(since)) / 1000
+        planned = float(self.page.evaluate(since)) / 1000
+        self.page.wait_for_timeout(1500)
+        return seconds, round(answered, 3), round(planned, 3)
+
+
+def measured_page(known: Browser, chapters: int) -> dict[str, Any]:
+    """Times in the page; none without a browser."""
+    path = browsers.browser()
+    if path is None:
+        return {}
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=path, args=browsers.switches())
+        context = browser.new_context(viewport={"width": 1400, "height": 900}, bypass_csp=True)
+        name, _, value = known.cookie.partition("=")
+        address = f"http://{known.host}/"
+        context.add_cookies([{"name": name, "value": value, "url": address}])
+        page = context.new_page()
+        page.add_init_script(_LONG_TASKS)
+        page.goto(address)
+        figures = Page(page).measure(chapters)
+        browser.close()
+        return figures
 
 
 def memory(pid: int) -> dict[str, float]:
@@ -153,6 +260,7 @@ def measured(path: Path, chapters: int) -> dict[str, Any]:
         figures["first_sound_s"] = [round(min(sounds), 3), round(max(sounds), 3)]
         took, _, _ = page.ask("/api/peaks/1")
         figures["peaks_s"] = [round(took, 2), round(page.ask("/api/peaks/1")[0], 2)]
+        figures |= measured_page(page, chapters)
         figures["at_end_mb"] = memory(process.pid)
         return figures
     finally:
