@@ -181,7 +181,7 @@ class Page:
     def _edit(self, number: int) -> tuple[float, float, float]:
         """Adds a word to a paragraph; returns the seconds until it is shown, until the server has
         answered, and until the book is planned with it."""
-        word = f"edited{'abcde'[number]}"
+        word = f"edited{number}x{time.time_ns():x}"
         chunk = "document.querySelector('.chunk[data-chunk=\"1.3\"]')"
         self.page.locator('.chunk[data-chunk="1.3"] .words').click()
         self.page.keyboard.press("Space")
