@@ -17,6 +17,7 @@ from typing import Literal
 import numpy as np
 import soundfile
 from av.audio.resampler import AudioResampler
+from numpy import fft
 from numpy.typing import NDArray
 
 from narrator.errors import Problem, UserError
@@ -286,9 +287,9 @@ def _remove_rumble(mono: Samples) -> Samples:
     """
     mono = mono - mono.mean(dtype=np.float64).astype(np.float32)  # avoids a step at the edges
     size = 1 << (len(mono) + RATE_HZ).bit_length()
-    hertz = np.fft.rfftfreq(size, 1 / RATE_HZ)
+    hertz = fft.rfftfreq(size, 1 / RATE_HZ)
     filter_gain = (1 / (1 + (_MIN_VOICE_HZ / np.maximum(hertz, 1e-3)) ** 4)).astype(np.float32)
-    return np.fft.irfft(np.fft.rfft(mono, size) * filter_gain, size)[: len(mono)].astype(np.float32)
+    return fft.irfft(fft.rfft(mono, size) * filter_gain, size)[: len(mono)].astype(np.float32)
 
 
 def _trim(mono: Samples, start: int, stop: int) -> Samples:
@@ -476,7 +477,7 @@ def _find_tone(levels: _Levels) -> tuple[float, float] | None:
         pause = levels.mono[audible_first * size : audible_last * size]
         for start in range(0, len(pause) - _WINDOW_SAMPLES + 1, _WINDOW_SAMPLES // 2):
             piece = pause[start : start + _WINDOW_SAMPLES]
-            spectra.append(np.square(np.abs(np.fft.rfft(piece * window))))
+            spectra.append(np.square(np.abs(fft.rfft(piece * window))))
     if len(spectra) < 4:
         return None
     lowest_bin, highest_bin = (round(edge * _WINDOW_SAMPLES / RATE_HZ) for edge in (45, 5000))
@@ -488,7 +489,7 @@ def _find_tone(levels: _Levels) -> tuple[float, float] | None:
     if strong_power - faint_power > MAX_PAUSE_SPREAD:  # reverberation of the voice, which decays
         return None
     spectrum = np.mean(spectra, axis=0)
-    hertz = np.fft.rfftfreq(_WINDOW_SAMPLES, 1 / RATE_HZ)
+    hertz = fft.rfftfreq(_WINDOW_SAMPLES, 1 / RATE_HZ)
     neighbourhood = np.lib.stride_tricks.sliding_window_view(np.pad(spectrum, 25, mode="edge"), 51)
     prominence = 10 * np.log10((spectrum + 1e-15) / (np.median(neighbourhood, axis=1) + 1e-15))
     peak_bin = lowest_bin + int(prominence[lowest_bin:highest_bin].argmax())
@@ -508,7 +509,7 @@ def _bandwidth(speech: Samples) -> float:
     if not count:
         return 0.0
     frames = speech[: count * size].reshape(count, size) * np.hanning(size).astype(np.float32)
-    power = np.square(np.abs(np.fft.rfft(frames, axis=1)))
+    power = np.square(np.abs(fft.rfft(frames, axis=1)))
     width = round(_BAND_WIDTH_HZ * size / RATE_HZ)
     bands = power[:, 1:].reshape(count, -1)
     bands = bands[:, : bands.shape[1] // width * width].reshape(count, -1, width).mean(axis=2)

@@ -24,6 +24,7 @@ from av.audio.frame import AudioFrame
 from av.audio.resampler import AudioResampler
 from av.container import InputContainer
 from av.filter import Graph
+from numpy import fft
 from numpy.typing import NDArray
 
 from narrator.errors import DamagedTake
@@ -351,8 +352,8 @@ def measure_level(samples: Samples, rate: int) -> tuple[float, float]:
     peak = decibels(float(np.abs(samples).max()))
     step_samples = max(1, rate // 10)
     fft_size = 1 << (len(samples) + step_samples).bit_length()
-    spectrum = np.fft.rfft(samples, fft_size) * _k_weighting(rate, fft_size)
-    weighted = np.fft.irfft(spectrum, fft_size)[: len(samples)]
+    spectrum = fft.rfft(samples, fft_size) * _k_weighting(rate, fft_size)
+    weighted = fft.irfft(spectrum, fft_size)[: len(samples)]
     step_count = max(1, len(samples) // step_samples)
     step_starts = np.arange(step_count) * step_samples
     step_energies = np.add.reduceat(np.square(weighted, dtype=np.float64), step_starts)
@@ -375,7 +376,7 @@ def _k_weighting(rate: int, fft_size: int) -> Samples:
 
     The coefficients are those for 48 kHz.
     """
-    z = np.exp(-2j * np.pi * np.minimum(np.fft.rfftfreq(fft_size, 1 / rate), 24_000) / 48_000)
+    z = np.exp(-2j * np.pi * np.minimum(fft.rfftfreq(fft_size, 1 / rate), 24_000) / 48_000)
     shelf = (1.53512485958697 - 2.69169618940638 * z + 1.19839281085285 * z**2) / (
         1 - 1.69065929318241 * z + 0.73248077421585 * z**2
     )

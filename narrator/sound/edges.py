@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
+from numpy import fft
 from numpy.typing import NDArray
 
 from narrator.sound.audio import SILENCE, Samples
@@ -112,13 +113,13 @@ def _torn_breath_level(clip: Samples, rate: int, speech_level: float) -> float:
 def _is_breath(edge: Samples, rate: int) -> bool:
     """Returns whether a sound is a breath, by its spectrum: neither a sibilant nor a voice."""
     fft_size = 2 << (len(edge) - 1).bit_length()
-    power = np.square(np.abs(np.fft.rfft(edge * np.hanning(len(edge)), fft_size)))
-    hertz = np.fft.rfftfreq(fft_size, 1 / rate)
+    power = np.square(np.abs(fft.rfft(edge * np.hanning(len(edge)), fft_size)))
+    hertz = fft.rfftfreq(fft_size, 1 / rate)
     low_band: NDArray[np.float64] = power[(hertz > 300) & (hertz < 4000)] + 1e-14
     flatness = 10 * float(np.log10(np.exp(np.log(low_band).mean()) / low_band.mean()))
     if flatness < MIN_FLATNESS or low_band.sum() < LOW_BAND_SHARE * power[hertz > 100].sum():
         return False
-    autocorrelation = np.fft.irfft(power)
+    autocorrelation = fft.irfft(power)
     shortest_pitch_period, longest_pitch_period = round(0.0025 * rate), round(0.016 * rate)
     pitch_strength = autocorrelation[shortest_pitch_period:longest_pitch_period].max()
     return bool(pitch_strength < VOICED_LIKENESS * autocorrelation[0])

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
+from numpy import fft
 from numpy.typing import NDArray
 
 from narrator.sound.audio import Samples, amplitude, filter_stream, measure_level, raised_cosine
@@ -72,12 +73,12 @@ def _de_ess(samples: Samples, rate: int, *, max_reduction_db: float) -> Samples:
 def _extract_sibilance(samples: Samples, rate: int) -> Samples:
     """Extracts the sharp band of a take, with flanks of a third of an octave."""
     fft_size = 1 << (len(samples) + rate // 50).bit_length()
-    hertz = np.maximum(np.fft.rfftfreq(fft_size, 1 / rate), 1)
+    hertz = np.maximum(fft.rfftfreq(fft_size, 1 / rate), 1)
     octaves = (
         np.minimum(np.log2(hertz / SIBILANCE_BAND[0]), np.log2(SIBILANCE_BAND[1] / hertz)) * 3 + 1
     )
-    spectrum = np.fft.rfft(samples, fft_size) * raised_cosine(octaves)
-    return np.fft.irfft(spectrum, fft_size)[: len(samples)].astype(np.float32)
+    spectrum = fft.rfft(samples, fft_size) * raised_cosine(octaves)
+    return fft.irfft(spectrum, fft_size)[: len(samples)].astype(np.float32)
 
 
 def _moving_mean(series: NDArray[np.float64], width: int) -> NDArray[np.float64]:
@@ -121,9 +122,9 @@ def _room_tone(rate: int) -> Samples:
     Shaped on the bins of its spectrum: 5 dB an octave downwards from 150 Hz, nothing below 60 Hz.
     """
     length = ROOM_TONE_SECONDS * rate
-    hertz = np.fft.rfftfreq(length, 1 / rate)
+    hertz = fft.rfftfreq(length, 1 / rate)
     phases = np.random.default_rng(1).random(len(hertz)) * 2 * np.pi
     slope = np.maximum(hertz, 150.0) ** (-5 / 6.02)
     low_cut = np.clip((hertz - 40) / 40, 0, 1)
-    tone = np.fft.irfft(slope * low_cut * np.exp(1j * phases), length)
+    tone = fft.irfft(slope * low_cut * np.exp(1j * phases), length)
     return (tone / np.sqrt(np.mean(tone**2))).astype(np.float32)

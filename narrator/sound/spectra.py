@@ -12,6 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 import numpy as np
+from numpy import fft
 from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
 
@@ -55,8 +56,8 @@ class SpectrumMeter:
         self._leftover = sound[frame_count * tenth_samples :]
         frames = sliding_window_view(sound, frame_samples)[::tenth_samples][:frame_count]
         window = np.hanning(frame_samples).astype(np.float32)
-        power = np.abs(np.fft.rfft(frames * window, axis=1)) ** 2
-        band_bins = np.searchsorted(np.fft.rfftfreq(frame_samples, 1 / self.rate), _BAND_EDGES)
+        power = np.abs(fft.rfft(frames * window, axis=1)) ** 2
+        band_bins = np.searchsorted(fft.rfftfreq(frame_samples, 1 / self.rate), _BAND_EDGES)
         sums = np.concatenate([np.zeros((frame_count, 1)), np.cumsum(power, axis=1)], axis=1)
         band_powers = (sums[:, band_bins[1:]] - sums[:, band_bins[:-1]]) / tenth_samples**2
         self.levels += encode_levels(band_powers, _LOWEST_LEVEL)
@@ -250,8 +251,8 @@ def find_repeated(sound: Samples, rate: int, lag_seconds: float) -> tuple[float,
     if len(search_area) < len(probe) + margin or not probe.any():
         return None
     fft_size = 1 << (len(search_area) + len(probe)).bit_length()
-    spectrum = np.fft.rfft(search_area, fft_size) * np.conj(np.fft.rfft(probe, fft_size))
-    products = np.fft.irfft(spectrum, fft_size)[: len(search_area) - len(probe) + 1]
+    spectrum = fft.rfft(search_area, fft_size) * np.conj(fft.rfft(probe, fft_size))
+    products = fft.irfft(spectrum, fft_size)[: len(search_area) - len(probe) + 1]
     energies = np.concatenate([[0.0], np.cumsum(search_area.astype(np.float64) ** 2)])
     norms = np.sqrt((energies[len(probe) :] - energies[: -len(probe)]) * np.sum(probe**2))
     correlation = products / np.maximum(norms, 1e-9)
