@@ -161,12 +161,23 @@ export function oneReading() {
   return `${draft ? "The draft voice" : "This voice"} has one reading of a text, and another take would be the same${mend}.`;
 }
 
+/** Whether a render would speak a chunk. @param {{state: string}} chunk */
+export const isUnspoken = ({ state: its }) => !["good", "doubtful"].includes(its);
+
+/** A voice with one reading of a text speaks what its chapter lacks. */
+async function speakChapter() {
+  const { number } = state.chapter;
+  say(`What chapter ${number} lacks is to be spoken`, "job");
+  await submit({ kind: "render", chapters: [String(number)] });
+}
+
 /** @param {number} count */
 export async function speakAgain(count = 1) {
   const chunk = chosenChunk();
   if (!chunk) return;
   if (state.retakes === false) {
-    say(oneReading());
+    if (isUnspoken(chunk)) await speakChapter();
+    else say(oneReading());
     return;
   }
   say(`${chunk.id} is to be spoken again${count > 1 ? `, ${count} times` : ""}`, "job");

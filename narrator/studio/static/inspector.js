@@ -1,6 +1,6 @@
 // The chosen chunk: what it says, how it came about, its takes, and what can be done about it.
 
-import { act, attempt, flagging, oneReading, review, speakAgain, tick } from "./actions.js";
+import { act, attempt, flagging, isUnspoken, oneReading, review, speakAgain, tick } from "./actions.js";
 import { get, post } from "./api.js";
 import { desk } from "./desk.js";
 import { byId, h, icon, refill } from "./dom.js";
@@ -149,11 +149,11 @@ function doings(chunk) {
       "span",
       { class: "joined" },
       button(
-        "Speak again",
+        isUnspoken(chunk) ? "Speak" : "Speak again",
         "again",
         "s",
         again,
-        state.retakes ? {} : { disabled: true, title: oneReading() },
+        state.retakes || isUnspoken(chunk) ? {} : { disabled: true, title: oneReading() },
       ),
       count,
     ),
@@ -165,7 +165,7 @@ function doings(chunk) {
     button("Edit words", "edit", "e", () => editWords()),
     button("Say it as", "say", "w", () => sayItAs()),
     button("Speaker", "who", "v", () => giveSpeaker()),
-    state.retakes ? null : h("p", { class: "note" }, oneReading()),
+    state.retakes || isUnspoken(chunk) ? null : h("p", { class: "note" }, oneReading()),
   );
 }
 

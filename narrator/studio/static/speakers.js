@@ -92,7 +92,8 @@ async function giveStretch(chosen) {
   }
   const narrator = state.book.speakers.find(({ name }) => !colorOf(name))?.name;
   const speaker = speakerChoice(stretch.from, voices().find(([name]) => name !== narrator)?.[0]);
-  const whose = h("select");
+  let isChosen = false;
+  const whose = h("select", { onchange: () => (isChosen = true) });
   const pair = [h("select"), h("select")];
 
   function read() {
@@ -127,6 +128,7 @@ async function giveStretch(chosen) {
       ["*", "Everything"],
       ...(names.length > 1 ? names.map((name) => [name, `Only what ${name} says`]) : []),
     ]);
+    if (!isChosen) whose.selectedIndex = 0;
     const others = state.book.speakers.map(({ name }) => name).filter((name) => name !== narrator);
     const ordered = [...new Set([...people.filter((name) => others.includes(name)), ...others])];
     pair.forEach((select, i) => options(select, ordered.map((name) => [name, name]), ordered[i]));
