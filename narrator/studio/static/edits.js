@@ -217,7 +217,7 @@ export function sayItAs({ word, chunk = chosenChunk() } = {}) {
 /** The words of a sentence as buttons: a click takes one, a second one beside it makes them two. */
 function wordButtons(text, written, spoken) {
   const words = text.match(/[\p{L}\p{N}][\p{L}\p{N}\p{M}'’.-]*/gu) ?? [];
-  const unique = [...new Set(words.map((one) => one.replace(/[.'’-]+$/u, "")))].slice(0, 60);
+  const unique = [...new Set(words.map((one) => one.replace(/(?:['’]s)?[.'’-]*$/u, "")))].slice(0, 60);
   const buttons = unique.map((one) =>
     h(
       "button",
@@ -225,7 +225,7 @@ function wordButtons(text, written, spoken) {
         type: "button",
         class: /^\p{Lu}/u.test(one) ? "name" : "",
         onclick: () => {
-          const joined = `${written.value} ${one}`;
+          const joined = `${written.value} ${one}`.trim();
           written.value = text.includes(joined) ? joined : one;
           spoken.focus();
         },
