@@ -12,7 +12,7 @@ import contextlib
 import operator
 import threading
 import time
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -159,6 +159,8 @@ class ProjectSession:
         self._chapter_takes: dict[int, tuple[Mapping[str, ChunkState], _Stamps, float]] = {}
         """Takes by chapter, with the journal's stamp and the time: cleared like `_newest_sounds`,
         and read again by age."""
+        self._take_changes: Counter[int] = Counter()
+        """Calls of `forget_takes` by chapter: what was being looked up meanwhile is not kept."""
         self._cache = TakeCache()
         self.lengths = ChapterLengths()
         self._store: Store | None = None
@@ -418,6 +420,7 @@ class ProjectSession:
         """
         with self._mutex:
             current_view, cached = self.view, self._chapter_takes.get(chapter)
+            changes = self._take_changes[chapter]
         view = view or current_view
         if view.chapters.get(chapter) != current_view.chapters.get(chapter):
             return chunk_states.chunk_states(view.book, view.chapters.get(chapter, ()))
@@ -430,7 +433,7 @@ class ProjectSession:
         view.book.store.refresh()
         chapter_takes = chunk_states.chunk_states(view.book, view.chapters.get(chapter, ()))
         with self._mutex:
-            if self.view.book is view.book:
+            if self.view.book is view.book and self._take_changes[chapter] == changes:
                 self._chapter_takes[chapter] = chapter_takes, journal, time.monotonic()
         return chapter_takes
 
@@ -439,6 +442,7 @@ class ProjectSession:
         with self._mutex:
             self._newest_sounds.pop(chapter, None)
             self._chapter_takes.pop(chapter, None)
+            self._take_changes[chapter] += 1
             if not self.view.book_sound.rate:
                 self._view = replace(self.view, book_sound=layout.book_sound(self.view.book))
         self.events.send({"type": "chapter", "number": chapter + 1})
