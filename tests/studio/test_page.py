@@ -121,7 +121,7 @@ def is_wrong(said: ConsoleMessage) -> bool:
     """A sound that has just changed is not there any more; the page asks for the new one. An edit
     that is refused is said by the page."""
     address = said.location["url"]
-    is_late = "404" in said.text and re.search("/(peaks|sound|words|timings)/", address)
+    is_late = "404" in said.text and re.search("/(peaks|sound|words)/", address)
     is_refused = re.search("409|422", said.text) and address.endswith("/api/edits")
     return said.type == "error" and not is_late and not is_refused
 
@@ -157,7 +157,10 @@ def opened(chromium: Browser, folder: Path, *, model: bool = False) -> Iterator[
         page.set_default_timeout(SOON)
         wrong: list[str] = []
         page.on("pageerror", lambda error: wrong.append(str(error)))
-        page.on("console", lambda said: wrong.append(f"{said.text} {said.location}") if is_wrong(said) else None)
+        page.on(
+            "console",
+            lambda said: wrong.append(f"{said.text} {said.location}") if is_wrong(said) else None,
+        )
         page.on("dialog", lambda dialog: wrong.append(dialog.message))
         try:
             page.goto(link)
