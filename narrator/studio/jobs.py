@@ -276,8 +276,6 @@ class Jobs:
             self._running = self._progress = None
         self._remove_waiting(event["job"])
         self._touched_chapters.clear()
-        for chapter in self._session.view.chapters:  # the next plan keeps takes of equal steps
-            self._session.forget_takes(chapter)
         self._session.schedule("reading the takes", self._session.replan)
 
     def _mark_touched(self, chunk: str) -> None:

@@ -12,7 +12,7 @@ import contextlib
 import operator
 import threading
 import time
-from collections import Counter, OrderedDict
+from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -159,8 +159,6 @@ class ProjectSession:
         self._chapter_takes: dict[int, tuple[Mapping[str, ChunkState], _Stamps, float]] = {}
         """Takes by chapter, with the journal's stamp and the time: cleared like `_newest_sounds`,
         and read again by age."""
-        self._take_changes: Counter[int] = Counter()
-        """Calls of `forget_takes` by chapter: what was being looked up meanwhile is not kept."""
         self._cache = TakeCache()
         self.lengths = ChapterLengths()
         self._store: Store | None = None
@@ -393,18 +391,20 @@ class ProjectSession:
             self._announce()
 
     def _forget_changed_chapters(self, view: ProjectSnapshot) -> None:
-        """Forgets the takes of chapters that have other steps or voices in a new view."""
-        old = self._view
+        """Forgets the takes of chapters that have other steps or voices in a new view, or that were
+        looked up before the journal's last line."""
+        old, journal = self._view, _journal_stamp(view)
         is_comparable = (
             old is not None
             and old.book.store is view.book.store
             and old.book.takes.voices == view.book.takes.voices
         )
-        for number in list(self._chapter_takes):
+        for number, (_, stamp, _) in list(self._chapter_takes.items()):
             if (
                 old is None
                 or not is_comparable
-                or (old.chapters.get(number) != view.chapters.get(number))
+                or stamp != journal
+                or old.chapters.get(number) != view.chapters.get(number)
             ):
                 del self._chapter_takes[number]
 
@@ -420,11 +420,10 @@ class ProjectSession:
         """
         with self._mutex:
             current_view, cached = self.view, self._chapter_takes.get(chapter)
-            changes = self._take_changes[chapter]
         view = view or current_view
         if view.chapters.get(chapter) != current_view.chapters.get(chapter):
             return chunk_states.chunk_states(view.book, view.chapters.get(chapter, ()))
-        journal = _read_stamps(iter((view.book.store.root / JOURNAL,)))
+        journal = _journal_stamp(view)
         if cached is not None:
             chapter_takes, cached_journal, cached_at = cached
             max_age = _MAX_TAKES_AGE if cached_journal == journal else _MIN_TAKES_AGE
@@ -433,7 +432,7 @@ class ProjectSession:
         view.book.store.refresh()
         chapter_takes = chunk_states.chunk_states(view.book, view.chapters.get(chapter, ()))
         with self._mutex:
-            if self.view.book is view.book and self._take_changes[chapter] == changes:
+            if self.view.book is view.book:
                 self._chapter_takes[chapter] = chapter_takes, journal, time.monotonic()
         return chapter_takes
 
@@ -442,7 +441,6 @@ class ProjectSession:
         with self._mutex:
             self._newest_sounds.pop(chapter, None)
             self._chapter_takes.pop(chapter, None)
-            self._take_changes[chapter] += 1
             if not self.view.book_sound.rate:
                 self._view = replace(self.view, book_sound=layout.book_sound(self.view.book))
         self.events.send({"type": "chapter", "number": chapter + 1})
@@ -633,6 +631,10 @@ def undo_state_of(past: Sequence[edits.PastEdit]) -> UndoState:
         "undo": next((edit.title for edit in reversed(past) if not edit.undone), None),
         "redo": next((edit.title for edit in past if edit.undone), None),
     }
+
+
+def _journal_stamp(view: ProjectSnapshot) -> _Stamps:
+    return _read_stamps(iter((view.book.store.root / JOURNAL,)))
 
 
 def _read_stamps(paths: Iterator[Path]) -> _Stamps:

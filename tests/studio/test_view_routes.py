@@ -110,6 +110,21 @@ def test_takes_that_are_gone_are_missing_at_once(studio: Opened) -> None:
     assert chapter["sound"]["kind"] == "takes"
 
 
+def test_a_new_plan_looks_up_takes_that_were_stored_without_notice(studio: Opened) -> None:
+    key = studio.chapter(2)["chunks"][0]["key"]
+    store = studio.session.path / "build" / "store"
+    path = store / key[:2] / f"{key}.take"
+    take = path.read_bytes()
+    path.unlink()
+    studio.session.forget_takes(1)
+    assert studio.chapter(2)["chunks"][0]["state"] == "missing"
+    path.write_bytes(take)
+    with (store / "journal.jsonl").open("a") as journal:
+        journal.write("\n")
+    studio.do(studio.session.replan)
+    assert studio.chapter(2)["chunks"][0]["state"] == "good"
+
+
 def test_what_is_heard_is_named(shared: Opened) -> None:
     sound = shared.chapter()["sound"]
     assert sound["kind"] == "mastered"
