@@ -279,17 +279,9 @@ def _length(
     return f"{quantity} {singular if text == '1' or is_describing else plural}"
 
 
-_SIZED_IN_INCHES = re.compile(
-    r" (?:guns?|shells?|mortars?|howitzers?|rifles?|barrels?|pipes?|tubes?|hoses?|nails?|screws?"
-    r"|bolts?|boards?|planks?|blades?|knife|knives|discs?|disks?|records?|screens?|monitors?|tyres?|tires?"
-    r"|heels?|lenses|telescopes?)\b"
-)
-"""Things sized in inches; elsewhere the mark ends a quotation."""
-
-
 def feet(match: EnglishMatch) -> str | None:
-    noun = match[2] in '"″' and _SIZED_IN_INCHES.match(match.after)
-    return _length(match[1], match[2], match, is_describing=bool(noun) or describes(match))
+    is_describing = bool(match.get("sized")) or describes(match)
+    return _length(match[1], match[2], match, is_describing=is_describing)
 
 
 _WARMTH = re.compile(
