@@ -11,14 +11,12 @@ import re
 import unicodedata
 import warnings
 from collections.abc import Iterator, Set
-from itertools import pairwise
-from pathlib import Path
 from typing import Any
 
 import sentencex
 
+from narrator.text import language_lists
 from textbase.languages import primary
-from textbase.word_lists import WordLists, read_word_lists
 
 _CLOSING_QUOTES = "\"'”’»›」』“‘«‹"
 
@@ -112,84 +110,6 @@ _ABBREVIATION_NEVER_LAST = re.compile(
 )
 """English abbreviations that no sentence ends with; pysbd knows some of them."""
 
-_ABBREVIATIONS_BEFORE_NAMES = {
-    code: frozenset(words.split())
-    for code, words in {
-        "bg": "проф акад доц инж арх ген св ул бул т.е т.нар нар вж напр",
-        "cs": "p dr prof ing mudr judr sv č ul tzv tj např mgr doc gen plk mjr kpt nám t.j t.r",
-        "da": "hr fr dr prof kl nr ca st",
-        "de": "hr fr dr prof st nr str bd kap hl vgl bzw ca geb z.b ing gr ehem sog dt frz engl "
-        "röm griech kath ev evang tel bhf exz hl",
-        "el": "κ κα κος δρ αγ αρ σελ",
-        "ca": "sr sra srta srs dr dra prof mn excm av st sta",
-        "es": "sr sra srta sres sras srtas dr dra dres d dª prof profa av avda núm pág sto sta "
-        "gral cnel tte lic ldo ing arq mons excmo excma ilmo ilma rvdo hnos fr",
-        "fr": "m mm mme mlle mgr dr pr st ste av bd art vol chap cf p n me",
-        "hr": "dr prof mr ing akad gen sv ul tzv tj npr",
-        "hu": "dr ifj id prof szt",
-        "it": "sig sig.ra sig.na sigra sigg dott dott.ssa dr dr.ssa prof prof.ssa proff ing avv on "
-        "s n pag cav comm mons egr spett",
-        "nb": "hr fr dr prof kl nr ca st",
-        "nl": "dhr mevr mw dr prof drs ir mr nr blz st",
-        "no": "hr fr dr prof kl nr ca st",
-        "pl": "prof dr ul al pl św im nr ks inż mgr np tj tzn tzw hab płk ppłk mjr kpt gen doc "
-        "zob m.in ww woj ur zm temp",
-        "pt": "sr sra srta srs sras sr.ª dr dra drs dr.ª d prof profa prof.ª av n núm pág sto sta "
-        "eng cel pe mons exmo exma ilmo ilma",
-        "ro": "dl dna d-na dr prof ing lt cpt col gen mons sf str bd",
-        "ru": "проф акад доц св ул пл обл наб просп пер бульв им стр гл т.е т.к е к тов ген кн "
-        "гр изд ред дер пос оз ок см ср напр",
-        "sk": "p dr prof ing mudr judr sv č ul tzv tj napr mgr doc gen plk mjr kpt nám t.j",
-        "sr": "dr prof mr ing akad gen sv ul tzv tj npr др проф мр инг акад ген св ул тзв тј нпр",
-        "sv": "hr fr dr prof kl nr ca st t.ex",
-        "tr": "dr prof av sn no",
-        "uk": "проф акад доц св вул пл обл наб просп пров бульв ім стор гл т.е ген кн гр "
-        "ред оз див напр зв",
-    }.items()
-}
-"""The same for other languages, folded: words before a name or a number."""
-
-_ABBREVIATIONS_BEFORE_NUMBERS = {
-    code: frozenset(words.split())
-    for code, words in {
-        "bg": "бр чл ал стр с т гл фиг табл ок",
-        "cs": "s str pol st obr tab kap odst čl sv roč ok",
-        "en": "approx ed est ht max min temp wt incl excl rm rte rtes apt ch chs fig figs p pp "
-        "sect hwy tel ext jan feb apr aug sept oct nov dec",
-        "es": "s ss",
-        "fr": "ch",
-        "it": "sec secc cam",
-        "pt": "séc sécs s qto",
-        "hr": "str sl tab br čl st sv gl",
-        "pl": "s str t poł tab rys poz rozdz art ust ok godz cz wys szer dł",
-        "ru": "с ст т д п пп кв корп рис табл разд вып ч тел оф эт",
-        "sk": "s str pol obr tab kap ods čl zv roč",
-        "sr": "str sl tab br čl st gl стр сл таб бр чл ст гл",
-        "sv": "storg",
-        "uk": "с ст т д п пп кв корп рис табл розд вип ч тел оф",
-    }.items()
-}
-"""Words that are abbreviations before a number alone, folded: рис is rice, too."""
-
-_WEEKDAYS = {
-    code: frozenset(words.split())
-    for code, words in {
-        "da": "man tirs ons tors fre lør søn",
-        "de": "mo di mi do fr sa so",
-        "en": "mon tue tues wed thu thur thurs fri sat sun",
-        "es": "lun mar mié jue vie sáb dom",
-        "fr": "lun mar mer jeu ven sam dim",
-        "it": "lun mar mer gio ven sab dom",
-        "nl": "ma di wo do vr za zo",
-        "no": "man tirs ons tors fre lør søn",
-        "pl": "pon pn wt śr czw pt sob niedz nd",
-        "pt": "seg ter qua qui sex sáb dom",
-        "ru": "пн вт ср чт пт сб вс",
-        "sv": "mån tis ons tors tor fre lör sön",
-        "uk": "пн вт ср чт пт сб нд",
-    }.items()
-}
-"""Abbreviations of days, folded, which are words too: no sentence ends with them before a date."""
 _NUMBER = re.compile(r"\d|[IVXLCDM]+\b")
 _CENTURY = re.compile(r"[IVX]+ [wв]\.")
 _FIGURE_LAST = re.compile(r"\d\s?$")
@@ -200,7 +120,6 @@ _BARE_FIGURE = re.compile(r"\d+(?:[,;)]|\.\Z)")
 """One that counts nothing, as the number of a flat: 21 m. 5."""
 _SMALLER_MEASURE = re.compile(r"\d+\s?(?:[cm]m|min|s|g)\b")
 """One that belongs to the measure before: "2 h. 30 min"."""
-_GRAMMARS = Path(__file__).parent / "normalize" / "languages"
 
 _NOT_WORD = re.compile(r"[\s\"'“”‘’«»„()\[\]—–]")
 _WORD = re.compile(r"\w+")
@@ -221,15 +140,15 @@ def _is_full_stop(text: str, stop: int, next_offset: int, code: str, stops: Set[
     is_initial = bool(_INITIAL.fullmatch(word)) and word.isupper()
     if code != "en":
         name_follows = is_initial and text[next_offset].isupper()
-        is_title = word.casefold() in _ABBREVIATIONS_BEFORE_NAMES.get(code, ())
+        is_title = word.casefold() in language_lists.never_last(code)
         is_inside = any(
             text.startswith(part, next_offset)
-            for part in _parts_of_abbreviations(code).get(f"{word}.", ())
+            for part in language_lists.parts_of_abbreviations(code).get(f"{word}.", ())
         )
         does_end = _ends_listed_abbreviation(text, stop, next_offset, code)
         if does_end is not None:
             return does_end
-        openings = _openings(code)
+        openings = language_lists.openings(code)
         is_dated = bool(openings) and bool(_DATED.search(text, max(0, stop - 20), stop))
         if is_dated and in_opening_phrase(text[max(0, stop - 200) : stop], openings):
             return False
@@ -244,7 +163,8 @@ def _is_full_stop(text: str, stop: int, next_offset: int, code: str, stops: Set[
     if _MEASURE.search(text, max(0, stop - 5), stop) and _COUNT.match(text, next_offset):
         return True
     if _ABBREVIATION_NEVER_LAST.fullmatch(word) or (
-        word.casefold() in _ABBREVIATIONS_BEFORE_NUMBERS["en"] and _NUMBER.match(text, next_offset)
+        word.casefold() in language_lists.never_last_before_numbers("en")
+        and _NUMBER.match(text, next_offset)
     ):
         return False
     if (is_initial or "." in word) and _SENTENCE_STARTER.match(text, next_offset):
@@ -283,16 +203,21 @@ def _continues_with_number(text: str, stop: int, next_offset: int, code: str) ->
     if not _NUMBER.match(text, next_offset):
         return False
     word = word_before(text, stop)
-    if word.casefold() in _ABBREVIATIONS_BEFORE_NUMBERS.get(code, ()) or word.endswith("str"):
+    if word.casefold() in language_lists.never_last_before_numbers(code) or word.endswith("str"):
         return True  # Kerkstr. 5
     forms = {word, word[:1].lower() + word[1:]}
-    if not forms.isdisjoint(_listed_months(code)) and text[next_offset].isdigit():
+    if (
+        not forms.isdisjoint(language_lists.month_abbreviations(code))
+        and text[next_offset].isdigit()
+    ):
         return True  # on 5 Oct. 1918
-    if word.casefold() in _WEEKDAYS.get(code, ()) and _is_date(text, next_offset, code):
+    if word.casefold() in language_lists.days_before_dates(code) and _is_date(
+        text, next_offset, code
+    ):
         return True
     if word.isdigit():
         return bool(_CENTURY.match(text, next_offset))  # lat 80. XIX w.
-    is_listed = not forms.isdisjoint(_listed_before_numbers(code))
+    is_listed = not forms.isdisjoint(language_lists.abbreviations_before_numbers(code))
     return is_listed and not _FIGURE_LAST.search(
         text, max(0, stop - len(word) - 2), stop - len(word)
     )
@@ -302,12 +227,12 @@ def _ends_listed_abbreviation(text: str, stop: int, next_offset: int, code: str)
     """Returns whether a sentence ends at the full stop of a figure or a listed abbreviation, in a
     language whose nouns have capitals, and whose grammar lists the words that begin sentences; None
     for other full stops, and if both is possible."""
-    starters = _starters(code)
+    starters = language_lists.starters(code)
     if not starters:
         return None
     word = word_before(text, stop)
     text_before = text[max(0, stop - 20) : stop + 1]
-    abbreviations = _abbreviations_by_end(code).get(f"{word}.", ())
+    abbreviations = language_lists.abbreviations_by_end(code).get(f"{word}.", ())
     is_abbreviation = any(
         re.search(rf"(?<!\w){re.escape(written)}$", text_before) for written in abbreviations
     )
@@ -316,53 +241,11 @@ def _ends_listed_abbreviation(text: str, stop: int, next_offset: int, code: str)
     next_word = _WORD.match(text, next_offset)
     if next_word and next_word[0] in starters:
         return True
-    return False if is_abbreviation and _closing(code).isdisjoint(abbreviations) else None
-
-
-@functools.cache
-def _starters(code: str) -> frozenset[str]:
-    """Returns the words that begin a sentence, by the grammar of a language whose nouns have
-    capitals."""
-    lists = _grammar_lists(code)
-    has_capitals = "notation" in lists and "nouns: capital" in lists.lines("notation")
-    return frozenset(lists.words("starters") if has_capitals else ())
-
-
-@functools.cache
-def _abbreviations_by_end(code: str) -> dict[str, set[str]]:
-    """Returns what the language's grammar lists with a full stop, by its last word: z. B. by B."""
-    by_end: dict[str, set[str]] = {}
-    for section in _grammar_lists(code).sections():
-        if section not in ("rules", "patterns"):
-            for written in _written_in_grammar(code, (section,)):
-                if written.endswith("."):
-                    joined = written.replace(" ", "")
-                    by_end.setdefault(written.split()[-1], set()).add(written)
-                    by_end.setdefault(joined, set()).add(joined)
-    return by_end
-
-
-@functools.cache
-def _closing(code: str) -> frozenset[str]:
-    """Returns the abbreviations that may end a sentence, by the language's grammar."""
-    written = set(_written_in_grammar(code, ("closing",)))
-    return frozenset(written | {abbreviation.replace(" ", "") for abbreviation in written})
-
-
-@functools.cache
-def _openings(code: str) -> frozenset[str]:
-    """Returns the words that open a sentence with a phrase of time or place, by the grammar."""
-    lists = _grammar_lists(code)
-    return frozenset(lists.words("openings") if "openings" in lists else ())
-
-
-@functools.cache
-def _listed_months(code: str) -> frozenset[str]:
-    """Returns the abbreviations of months in the language's grammar, without full stops."""
-    lists = _grammar_lists(code)
-    lines = lists.lines("months") if "months" in lists else ()
-    words = (word for line in lines for word in line.partition(": ")[2].split())
-    return frozenset(word[:-1] for word in words if word.endswith("."))
+    return (
+        False
+        if is_abbreviation and language_lists.closing(code).isdisjoint(abbreviations)
+        else None
+    )
 
 
 def _is_date(text: str, offset: int, code: str) -> bool:
@@ -370,50 +253,10 @@ def _is_date(text: str, offset: int, code: str) -> bool:
     date = _DATE.match(text, offset)
     if date is None:
         return False
-    return not date["month"] or date["month"].casefold() in _months(code)
+    return not date["month"] or date["month"].casefold() in language_lists.months(code)
 
 
 _DATE = re.compile(r"\d\d?(?:\.|er)?(?:\s(?:de )?(?P<month>[^\W\d_]+)|[./]\d)")
-
-
-@functools.cache
-def _months(code: str) -> frozenset[str]:
-    """Returns the names of the months in the language's grammar and their abbreviations, folded."""
-    lists = _grammar_lists(code)
-    lines = lists.lines("months") if "months" in lists else ()
-    words = (word for line in lines for word in re.split(r"[: ]+", line))
-    return frozenset(word.rstrip(".").casefold() for word in words)
-
-
-@functools.cache
-def _listed_before_numbers(code: str) -> frozenset[str]:
-    """Returns those of the language's grammar, without their full stops."""
-    written = _written_in_grammar(code, ("before numbers",))
-    return frozenset(word[:-1] for word in written if word.endswith("."))
-
-
-@functools.cache
-def _parts_of_abbreviations(code: str) -> dict[str, set[str]]:
-    """Returns the parts that follow another part of an abbreviation in the language's grammar, by
-    this: C. after a. (in "a. C.")."""
-    parts: dict[str, set[str]] = {}
-    for abbreviation in _written_in_grammar(code, ("abbreviations", "closing")):
-        for part, next_part in pairwise(abbreviation.split()):
-            parts.setdefault(part, set()).add(next_part)
-    return parts
-
-
-def _written_in_grammar(code: str, sections: tuple[str, ...]) -> Iterator[str]:
-    """Yields what lists of the language's grammar (and of its regions) have, as it is written."""
-    lists = _grammar_lists(code)
-    for section in lists.sections():
-        if section.startswith(sections):
-            yield from (line.partition(": ")[0] for line in lists.lines(section))
-
-
-def _grammar_lists(code: str) -> WordLists:
-    path = _GRAMMARS / f"{code}.txt"
-    return read_word_lists(path) if path.exists() else WordLists("")
 
 
 # -- full stops, by the libraries

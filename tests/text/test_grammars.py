@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from narrator.text.language_lists import read_lists
 from narrator.text.normalize import Lexicon, english, grammar_patterns, grammars, normalize
 from narrator.text.normalize.edits import apply_edits
 from narrator.text.normalize.exact_grammar import ExactGrammar
@@ -293,7 +294,7 @@ def test_exact_patterns_regard_case_keep_spaces_and_call_functions() -> None:
 
 
 def test_the_table_of_english_names_every_public_function_and_no_other() -> None:
-    table = "\n".join(grammars.read_lists("en").lines("rules"))
+    table = "\n".join(read_lists("en").lines("rules"))
     named = set(re.findall(r"-> @(\w+)\.(\w+)", table))
     public = {
         (module, name)
@@ -339,7 +340,8 @@ BY_GENDER = ["halves", "half after", "with half", "one and a half"]
 MEANINGS = [*MEASURES, *BY_GENDER, "part", "fractions", "abbreviations", "closing",
             "before numbers", "decimal places"]  # fmt: skip
 SECTIONS = [*"notation forms words months starters openings patterns rules corrections".split(),
-            "divisions", "rules before own"]  # fmt: skip
+            "divisions", "rules before own", "never last", "never last before numbers",
+            "days before dates"]  # fmt: skip
 
 
 def list_mistakes(lists: WordLists) -> list[str]:
@@ -350,7 +352,7 @@ def list_mistakes(lists: WordLists) -> list[str]:
     genders |= {key for name in BY_GENDER if name in lists for key in lists.table(name)}
     used = "\n".join(
         line
-        for grammar in (lists, grammars.read_lists("common"))
+        for grammar in (lists, read_lists("common"))
         for section in ("patterns", "rules")
         if section in grammar
         for line in grammar.lines(section)
@@ -389,7 +391,7 @@ def list_mistakes(lists: WordLists) -> list[str]:
 
 @pytest.mark.parametrize("code", grammars.languages())
 def test_the_lists_of_every_language_are_without_mistakes(code: str) -> None:
-    assert list_mistakes(grammars.read_lists(code)) == []
+    assert list_mistakes(read_lists(code)) == []
 
 
 @pytest.mark.parametrize(
@@ -415,7 +417,7 @@ def test_a_mistake_in_a_list_is_named_with_its_line(section: str, line: str, mes
 
 def test_the_docstring_describes_what_grammars_use_and_nothing_else() -> None:
     described = grammars.__doc__ or ""
-    lists = [grammars.read_lists(code) for code in (*grammars.languages(), "en")]
+    lists = [read_lists(code) for code in (*grammars.languages(), "en")]
     keys = {
         line.partition(":")[0].split()[0]
         for grammar in lists
@@ -425,7 +427,7 @@ def test_the_docstring_describes_what_grammars_use_and_nothing_else() -> None:
     assert keys == set(re.findall(r"^    `(\w+)`  ", described, re.MULTILINE))
     rules = "\n".join(
         line
-        for grammar in (*lists, grammars.read_lists("common"))
+        for grammar in (*lists, read_lists("common"))
         if "rules" in grammar
         for line in grammar.lines("rules")
     )

@@ -70,6 +70,9 @@ continues the one before.
     whose nouns begin with capitals.
 `[openings]`  Words that open a sentence with a phrase of time or place: the abbreviation of a year
     in it ends no sentence (W 1492 r. Kolumb), but one elsewhere does before a capital.
+`[never last]`  Abbreviations before a name or a number, folded and without their full stops, with
+    which no sentence ends. `[never last before numbers]` are words without a number after them, and
+    `[days before dates]` are days that are words too.
 `[patterns]`  `name: regular expression` that rules share, spoken as written. It may have slots.
 `[rules]`  `name: pattern -> template`, in order: text that a rule has read is closed to later ones.
     Readers see the name as the cause of a change. Some names mean something: a `heading` is read
@@ -137,8 +140,8 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
-from pathlib import Path
 
+from narrator.text.language_lists import FOLDER, file_code, read_lists
 from narrator.text.normalize import numbers
 from narrator.text.normalize.capitals import CAPITALS
 from narrator.text.normalize.grammar_lists import (
@@ -170,9 +173,7 @@ from narrator.text.normalize.rules import Group, Rule, RuleMatch, alternatives
 from narrator.text.sentences import in_opening_phrase
 from textbase.word_lists import WordLists, read_word_lists
 
-_FOLDER = Path(__file__).with_name("languages")
-_COMMON = _FOLDER / "common.txt"
-_SAME_AS = {"nb": "no", "nn": "no", "fil": "tl"}
+_COMMON = FOLDER / "common.txt"
 _LASTING_SPACE = "\xa0"  # texts have none (typography.canonical)
 _NOTATION = frozenset(
     "locale decimal group groups ordinals fraction plurals portion spaces nouns rules".split()
@@ -204,7 +205,7 @@ _SMALL_UNIT = re.compile(
 def rules(tag: str) -> tuple[Group, ...]:
     """Returns the rules of a language by its lower-case BCP 47 tag; none for an unknown one."""
     primary, *regions = tag.split("-")
-    code = _SAME_AS.get(primary, primary)
+    code = file_code(primary)
     if code not in languages():
         return ()
     return tuple(Grammar(read_lists(code), code, regions).groups())
@@ -213,12 +214,7 @@ def rules(tag: str) -> tuple[Group, ...]:
 @functools.cache
 def languages() -> tuple[str, ...]:
     """Returns the codes of the languages that have a grammar, but for English (`english.py`)."""
-    return tuple(sorted({path.stem for path in _FOLDER.glob("*.txt")} - {_COMMON.stem, "en"}))
-
-
-def read_lists(code: str) -> WordLists:
-    """Returns the sections of a language's file."""
-    return read_word_lists(_FOLDER / f"{code}.txt")
+    return tuple(sorted({path.stem for path in FOLDER.glob("*.txt")} - {_COMMON.stem, "en"}))
 
 
 @dataclass(frozen=True, slots=True)
