@@ -15,6 +15,7 @@ import functools
 from collections.abc import Callable
 from types import ModuleType
 
+from narrator.text.language_lists import read_lists
 from narrator.text.normalize import (
     english_calendar,
     english_figures,
@@ -25,7 +26,6 @@ from narrator.text.normalize import (
 )
 from narrator.text.normalize.english_match import EnglishMatch
 from narrator.text.normalize.exact_grammar import ExactGrammar
-from narrator.text.normalize.grammars import read_lists
 from narrator.text.normalize.rules import Group, Speak
 
 MODULES: dict[str, ModuleType] = {

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from narrator.text.normalize.grammars import read_lists
+from narrator.text.language_lists import read_lists
 
 _LISTS = read_lists("en")
 
