@@ -21,6 +21,7 @@ from narrator.project.place import MANIFEST_NAME
 from narrator.project.project import Project
 from narrator.speech.store import JOURNAL
 from narrator.studio.session import NotFound
+from narrator.text.memo import LastValues
 
 _MAX_PROJECTS = 500
 _STATUS_TIMEOUT_S = 300.0
@@ -108,7 +109,7 @@ class ProgressCounts:
 
     def __init__(self) -> None:
         self._counting, self._mutex = threading.Lock(), threading.Lock()
-        self._known: dict[str, tuple[int, dict[str, Any]]] = {}
+        self._counts: LastValues[dict[str, Any]] = LastValues()
         self._process: subprocess.Popen[str] | None = None
         self._is_closed = False
 
@@ -116,10 +117,7 @@ class ProgressCounts:
         """Returns the numbers of chunks and of rendered ones. Raises NarratorError."""
         with self._counting:
             changed = max(_change_times(load.load(place.manifest)), default=0)
-            known = self._known.get(place.id)
-            if known is None or known[0] != changed:
-                known = self._known[place.id] = changed, self._ask_status(place.manifest)
-            return known[1]
+            return self._counts.get(place.id, changed, lambda: self._ask_status(place.manifest))
 
     def close(self) -> None:
         """Ends the counting."""
