@@ -376,6 +376,8 @@ def check_replaceable(path: Path, signature: bytes, description: str) -> None:
             head = file.read(_SIGNATURE_BYTES)
     except FileNotFoundError:
         return
+    except IsADirectoryError:
+        raise UsageError(f"{display_path(path)} is a folder: name a file in it") from None
     except OSError as error:
         raise StorageError(f"{display_path(path)}: {error.strerror}") from error
     if signature not in head:

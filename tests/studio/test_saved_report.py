@@ -121,6 +121,12 @@ def test_a_page_replaces_no_other_file(narrator: Any, manifest: Path) -> None:
     assert text.read_bytes() == before
 
 
+def test_a_folder_is_no_page(narrator: Any, manifest: Path) -> None:
+    code, _, errors = narrator("studio", manifest, "--save", manifest.parent)
+    assert code == 2
+    assert "is a folder: name a file in it" in errors
+
+
 def test_an_incomplete_book_has_a_page_that_says_so(narrator: Any, tmp_path: Path) -> None:
     code, _, errors = narrator("studio", books.brief(tmp_path), "--save", tmp_path / "page.html")
     assert code == 0
