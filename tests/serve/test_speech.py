@@ -387,8 +387,8 @@ def begun(served: Served, text: str = LONG, **fields: str) -> http.client.HTTPCo
     return wire
 
 
-def until(there: Callable[[], object]) -> None:
-    end = time.monotonic() + 20
+def until(there: Callable[[], object], limit: float = 20) -> None:
+    end = time.monotonic() + limit
     while not there():
         assert time.monotonic() < end
         time.sleep(0.005)

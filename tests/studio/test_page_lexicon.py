@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.serve.test_speech import until
+from tests.serve.test_speech import until
 from tests.studio.test_page import BOOK, HOME, OUT, chromium, expect, opened
 
 if TYPE_CHECKING:
@@ -37,7 +38,7 @@ def test_the_lexicon_is_heard_followed_changed_and_taken_back(
         for name in ("Hear Kirkcudbright", "The road to Kirkcudbright was long."):
             town.get_by_role("button", name=name).click()
             expect(town.get_by_role("button", name=name)).to_be_enabled()
-            page.wait_for_function("document.getElementById('sample').duration > 0.1")
+            until(lambda: page.evaluate("document.getElementById('sample').duration > 0.1"))
         town.get_by_role("button", name="Chapter 2, 1 place").click()
         expect(page.locator(".chunk.chosen")).to_have_attribute("data-chunk", "2.2")
 

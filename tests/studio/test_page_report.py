@@ -11,6 +11,7 @@ import pytest
 
 from narrator.studio import saved_report
 from tests.report.test_report import rendered
+from tests.serve.test_speech import until
 from tests.studio.test_page import chromium, expect, opened
 
 if TYPE_CHECKING:
@@ -68,6 +69,6 @@ def test_the_saved_report_draws_itself_and_plays_a_take(
     expect(page.locator("article svg").first).to_be_visible()
     assert charts_in(page) > 20
     page.get_by_role("button", name="1.5").first.click()
-    page.wait_for_function("document.querySelector('#player-1').currentTime > 0")
+    until(lambda: page.evaluate("document.querySelector('#player-1').currentTime > 0"))
     assert not wrong
     context.close()

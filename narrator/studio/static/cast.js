@@ -23,6 +23,8 @@ let sought = "";
 let open = "";
 /** @type {Map<string, HTMLElement>} Forms somebody has written in, by speaker: there until sent. */
 const begun = new Map();
+/** @type {Map<string, HTMLElement>} Likewise those for names, pronouns and who is the same person. */
+const named = new Map();
 /** @type {Map<string, string>} Voices that there were, by speaker, when another was given: until it is read. */
 const given = new Map();
 
@@ -158,6 +160,7 @@ function doubtsAbout(name) {
 /** Another name, the pronoun, and who is the same person; not for the narrator, nor for a voice of several. */
 function personForm({ name, is_narrator, plays, aliases, pronoun }) {
   if (is_narrator || plays.length) return null;
+  if (named.has(name)) return named.get(name);
   const own = h("input", { type: "text", value: name, autocomplete: "off", spellcheck: "false" });
   const others = cast.speakers
     .filter((one) => one.name !== name && !one.is_narrator && !one.plays.length)
@@ -177,13 +180,13 @@ function personForm({ name, is_narrator, plays, aliases, pronoun }) {
   );
   const change = async (newName, edit) => {
     say("Writing …");
-    await attempt(() => sendEdit({ speaker: name, ...edit }));
+    if (await attempt(() => sendEdit({ speaker: name, ...edit }))) named.delete(name);
     open = newName;
     load();
   };
-  return h(
+  const form = h(
     "div",
-    { class: "voice-form" },
+    { class: "voice-form", oninput: () => named.set(name, form) },
     field("Name", own, "The old one stays as an alias."),
     h(
       "button",
@@ -228,8 +231,8 @@ function personForm({ name, is_narrator, plays, aliases, pronoun }) {
       ),
     ),
   );
+  return form;
 }
-
 
 /** What somebody wrote in stays until it is given, and read as given. */
 function formOf(speaker) {

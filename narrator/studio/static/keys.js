@@ -239,7 +239,9 @@ async function goToTime() {
     placeholder: "12:34 or 3.12",
     autocomplete: "off",
   });
-  const isGone = await open({
+  /** @type {(() => unknown) | null} */
+  let go = null;
+  await open({
     title: "Go to",
     content: [
       field(
@@ -251,14 +253,21 @@ async function goToTime() {
     done: "Go",
     onDone: () => {
       const [one, other] = input.value.trim().split(/\s+/);
-      if (/^\d+\.\d+$/.test(one)) return goTo(one);
+      if (/^\d+\.\d+$/.test(one)) {
+        go = () => goTo(one);
+        return;
+      }
       const time = seconds(other ?? one);
       if (time === null)
         throw new Error("That is no time and no chunk. A time has minutes and seconds: 12:34.");
-      return openChapter(other ? Number(one) : state.chapter.number, { time });
+      const number = other ? Number(one) : state.chapter.number;
+      go = () => openChapter(number, { time });
     },
   });
-  if (isGone) focusProse();
+  if (!go) return;
+  // The window has closed before: a sentence that gets its focus back is chosen by that.
+  await go();
+  focusProse();
 }
 
 const shown = (key) =>
