@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.serve.test_speech import until
-from tests.studio.test_page import OUT, Studio, chromium, expect, studio
+from tests.studio.test_page import OUT, SOON, Studio, chromium, expect, studio
 
 if TYPE_CHECKING:
     from playwright.sync_api import Route
@@ -74,7 +74,7 @@ def test_a_conflict_shows_what_differs_in_place(studio: Studio) -> None:
     studio.press("Tab", "Enter")  # Save mine
     expect(refusal).to_have_count(0)
     expect(studio.chunk("1.3")).to_contain_text("Not far at all.")
-    until(lambda: "Ada: Not far at all." in file.read_text())
+    until(lambda: "Ada: Not far at all." in file.read_text(), SOON / 1000)
 
 
 def test_a_text_that_cannot_be_read_is_refused_in_place(studio: Studio) -> None:

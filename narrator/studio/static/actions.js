@@ -52,7 +52,7 @@ async function changeFiles(path, body = {}) {
  * @param {any} [answer] with the chapter as it is now, if the server has read it: the rest follows
  */
 function refresh(isEdited, answer) {
-  if (isEdited) emit("edited");
+  if (isEdited) emit("edited", answer?.version ?? state.book.version);
   if (answer?.chapter) {
     receive(answer.chapter);
     return;

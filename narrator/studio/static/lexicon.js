@@ -302,9 +302,14 @@ async function remove(entry) {
 }
 
 on("pane", (name) => name === "lexicon" && load());
-on("edited", () => (outdated = state.book.version));
-on("book", () => {
+/** The book's plan may have been read before the page heard that the edit was saved. */
+function loadNewer() {
   if (!outdated || pane() !== "lexicon" || state.book.version <= outdated) return;
   outdated = 0;
   load();
+}
+on("edited", (version) => {
+  outdated = version;
+  loadNewer();
 });
+on("book", loadNewer);
