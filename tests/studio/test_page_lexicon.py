@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.serve.test_speech import until
-from tests.serve.test_speech import until
 from tests.studio.test_page import BOOK, HOME, OUT, chromium, expect, opened
 
 if TYPE_CHECKING:
