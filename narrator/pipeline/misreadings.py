@@ -5,7 +5,7 @@ Reads transcripts that `hear` or a render has stored. Listens to nothing and wri
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from narrator.pipeline.book_plan import BookPlan
@@ -43,23 +43,24 @@ def misreadings(book: BookPlan) -> list[Misreading]:
     Pinned takes are accepted, and not listed. Raises StorageError.
     """
     rows: list[Misreading] = []
-    for step in unique_steps(book):
+    for step in unique_steps(book.steps):
         take = None if step.pinned else book.takes.current(step)
         if take and any(checks.concern_of(fault) == "words" for fault in take.faults):
             rows += _misreadings_of(book, step, take)
     return sorted(rows, key=lambda row: -row.odds)
 
 
-def unique_steps(book: BookPlan) -> list[Step]:
+def unique_steps(steps: Iterable[Step]) -> list[Step]:
     """Returns the steps in reading order, one for each take."""
-    return list({step.key: step for step in book.steps}.values())
+    return list({step.key: step for step in steps}.values())
 
 
-def count_heard(book: BookPlan) -> tuple[int, int]:
-    """Counts the takes that were listened to, and all takes. Raises StorageError."""
+def count_heard(book: BookPlan, steps: Iterable[Step]) -> tuple[int, int]:
+    """Counts the takes of some steps that were listened to, and all of them. Raises
+    StorageError."""
     takes = [
         (take.content, step.text)
-        for step in unique_steps(book)
+        for step in unique_steps(steps)
         if (take := book.takes.current(step))
     ]
     return book.store.transcripts.count_heard(takes), len(takes)

@@ -52,18 +52,27 @@ class HearingRoutes:
         ]
 
     async def heard(self, request: Request) -> Response:
-        """Lists the misreadings of the book, the surest first."""
+        """Lists the misreadings of the book, the surest first, and counts the takes of the book and
+        of each chapter that were listened to."""
 
         def list_heard() -> dict[str, Any]:
             view = self.session.view
             view.book.store.refresh()
             found = misreadings.misreadings(view.book)
-            heard_count, take_count = misreadings.count_heard(view.book)
+            heard_count, take_count = misreadings.count_heard(view.book, view.book.steps)
+            counts = {
+                number + 1: misreadings.count_heard(view.book, steps)
+                for number, steps in view.chapters.items()
+            }
             return {
                 "rows": [_misreading_row(row) for row in found[:_MAX_ROWS]],
                 "count": len(found),
                 "heard": heard_count,
                 "takes": take_count,
+                "chapters": {
+                    number: {"heard": heard, "takes": takes}
+                    for number, (heard, takes) in counts.items()
+                },
                 "why_not": _missing_recogniser(view),
             }
 
@@ -100,7 +109,7 @@ class HearingRoutes:
         ]
         chunks = tuple(
             step.id
-            for step in (misreadings.unique_steps(view.book) if changed_words else ())
+            for step in (misreadings.unique_steps(view.book.steps) if changed_words else ())
             if any(word in step.text.casefold() for word in changed_words)
         )
         if chunks:

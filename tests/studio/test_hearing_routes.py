@@ -37,8 +37,8 @@ def do(folder: Path, job: Job, *, listener: TakeListener | None = None) -> tuple
     return handle, told
 
 
-def hear(folder: Path) -> tuple[JobHandle, Any]:
-    return do(folder, Job(kind="hear", engine="draft", book="book.yaml"))
+def hear(folder: Path, *chapters: str) -> tuple[JobHandle, Any]:
+    return do(folder, Job(kind="hear", engine="draft", book="book.yaml", chapters=chapters))
 
 
 @pytest.fixture
@@ -55,6 +55,15 @@ def test_takes_are_listened_to_as_a_job_with_progress(studio: Opened) -> None:
     assert handle.summary["heard"] > 3
     assert told[0] == Starting("loading parrot")
     assert told[-1] == Exporting("listening", 1000, 1000)
+
+
+def test_one_chapter_is_listened_to_and_counted_alone(studio: Opened) -> None:
+    handle, _ = hear(studio.session.view.project.root, "2")
+    heard = studio.page.get("/api/heard").json
+    assert handle.summary["heard"] == heard["heard"] == 2
+    assert heard["chapters"]["2"] == {"heard": 2, "takes": 2}
+    assert heard["chapters"]["1"]["heard"] == 0
+    assert heard["chapters"]["1"]["takes"] == heard["takes"] - 2 > 0
 
 
 def test_misreadings_are_listed_with_what_is_written_and_the_sound(misheard: Opened) -> None:

@@ -33,7 +33,10 @@ const KINDS = {
 };
 
 const keyOf = (row) => row.url + row.kind;
-const isListening = () => state.book?.jobs.running?.kind === "hear";
+const listeningJob = () => {
+  const job = state.book?.jobs.running;
+  return job?.kind === "hear" ? job : null;
+};
 
 async function load() {
   if (!found) refill(box, h("p", { class: "empty" }, "Looking at what was heard …"));
@@ -60,21 +63,21 @@ function draw() {
 // -- listening -------------------------------------------------------------------------------------
 
 function listening() {
-  const { heard, takes, why_not: whyNot } = found;
-  const left = takes - heard;
-  if (isListening()) {
+  const { heard, takes, chapters, why_not: whyNot } = found;
+  const job = listeningJob();
+  if (job) {
     const share = progress?.of ? progress.done / progress.of : 0;
     const rest = progress?.left ? `, ${span(progress.left)} left` : "";
     return h(
       "section",
       { class: "listening" },
-      h("h3", {}, "Listening"),
+      h("h3", {}, job.chapters.length ? `Listening to chapter ${job.chapters.join(", ")}` : "Listening"),
       h("progress", { max: 1, value: share, "aria-label": "Listened to" }),
       h("p", { class: "note" }, progress?.of ? `${percent(share)}${rest}` : (progress?.what ?? "Starting …")),
-      h("button", { class: "stop wide", "data-keep": "hear", onclick: () => attempt(() => post("/api/jobs/stop", { id: state.book.jobs.running?.id })) }, icon("stop"), "Stop"),
+      h("button", { class: "stop wide", "data-keep": "hear", onclick: () => attempt(() => post("/api/jobs/stop", { id: job.id })) }, icon("stop"), "Stop"),
     );
   }
-  const waits = state.book.jobs.queue?.some((job) => job.kind === "hear");
+  const number = state.chapter?.number;
   return h(
     "section",
     { class: "listening" },
@@ -83,21 +86,34 @@ function listening() {
       { class: "note" },
       `${grouped(heard)} of ${counted(takes, "take")} listened to by a recogniser. What it hears otherwise may be misread, or misheard: listen.`,
     ),
-    left || whyNot
-      ? h(
-          "button",
-          { class: "wide", "data-keep": "hear", disabled: Boolean(whyNot) || waits, onclick: begin },
-          icon("sound"),
-          waits ? "Waits for its turn" : heard ? `Listen to the other ${counted(left, "take")}` : "Listen to all takes",
-        )
+    number && state.book.chapters.length > 1
+      ? beginner("hear-chapter", `chapter ${number}`, [String(number)], chapters[number])
       : null,
+    beginner("hear", "the book", [], found),
     whyNot ? h("p", { class: "note" }, whyNot) : null,
   );
 }
 
-async function begin() {
+/** A button that has a part of the book listened to; none where all of it was, or nothing is there.
+ * @param {string[]} chapters all, if empty */
+function beginner(name, part, chapters, counts) {
+  const left = counts ? counts.takes - counts.heard : 0;
+  if (!left && !(found.why_not && !chapters.length)) return null;
+  const waits = state.book.jobs.queue?.some((job) => job.kind === "hear" && String(job.chapters) === String(chapters));
+  const words = counts.heard ? `Listen to the other ${counted(left, "take")} of ${part}` : `Listen to all takes of ${part}`;
+  const onclick = () => begin(part, chapters);
+  return h(
+    "button",
+    { class: "wide", "data-keep": name, disabled: Boolean(found.why_not) || waits, onclick },
+    icon("sound"),
+    waits ? `${part[0].toUpperCase()}${part.slice(1)} waits for its turn` : words,
+  );
+}
+
+async function begin(part, chapters) {
   progress = null;
-  if (await submit({ kind: "hear" })) say("The listening begins", "job");
+  const waits = Boolean(state.book.jobs.running);
+  if (await submit({ kind: "hear", chapters })) say(waits ? `In the queue: listening to ${part}` : `Listening to ${part}`, "job");
 }
 
 // -- a misreading ----------------------------------------------------------------------------------
@@ -203,7 +219,7 @@ on("sample", () => {
 });
 on("pane", (name) => name === "heard" && load());
 on("event:job", (event) => {
-  if (event.event === "progress" && isListening()) {
+  if (event.event === "progress" && listeningJob()) {
     progress = event;
     if (pane() === "heard") draw();
   }
@@ -211,3 +227,4 @@ on("event:job", (event) => {
 });
 on("deeds", () => settled.clear());
 on("book", () => pane() === "heard" && load());
+on("opened", () => pane() === "heard" && draw());

@@ -159,7 +159,7 @@ function endWords(kind, exit) {
 }
 
 const listened = ({ heard, misheard }) =>
-  `Listened to ${counted(heard, "take")}: ${misheard ? `${counted(misheard, "take")} of the book may not say the text` : "all of the book say their text"}`;
+  `Listened to ${counted(heard, "take")}: ${misheard ? `${counted(misheard, "take")} may not say the text` : "all say their text"}`;
 
 function tell(chunk, words) {
   work.news = [{ chunk, words }, ...work.news].slice(0, 30);

@@ -57,7 +57,7 @@ const bothVoices = () => state.book.can.draft && state.book.can.model;
 function jobWords(job) {
   const { book } = state;
   const isWhole = job.kind === "render" || job.kind === "export";
-  const title = isWhole ? partName(job.chapters) : `${KINDS[job.kind]} ${job.chunks.join(", ")}`;
+  const title = isWhole || job.kind === "hear" ? partName(job.chapters) : `${KINDS[job.kind]} ${job.chunks.join(", ")}`;
   const of = new Set(job.chapters.map(Number));
   const chapters = book.chapters.filter((one) => !of.size || of.has(one.number));
   const seconds = chapters.reduce((sum, one) => sum + one.unspoken, 0);
@@ -65,6 +65,7 @@ function jobWords(job) {
   const cost = isLookedAt && seconds ? costOf(book, seconds) : null;
   const notes = [
     job.kind === "export" && "files",
+    job.kind === "hear" && "listening",
     isWhole && bothVoices() && (isDraft(job) ? "draft" : "model"),
     cost !== null && `about ${span(cost)}`,
   ];
