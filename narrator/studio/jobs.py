@@ -308,7 +308,7 @@ def _summarize_job(summary: Mapping[str, Any]) -> str:
     parts = [
         f"{count} {label}"
         for count, label in (
-            (rendered, "chunk spoken" if rendered == 1 else "chunks spoken"),
+            (rendered, "line spoken" if rendered == 1 else "lines spoken"),
             (len(summary.get("given_up", ())), "given up"),
             (len(summary.get("doubtful", ())), "doubtful"),
             (len(files), "file" if len(files) == 1 else "files"),

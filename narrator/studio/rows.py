@@ -11,6 +11,9 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
+from narrator.engines import Engine
+from narrator.engines.registry import ENGINES
+from narrator.engines.voice import Voice
 from narrator.errors import Problem
 from narrator.pipeline import places, retakes
 from narrator.pipeline.book_plan import BookPlan
@@ -197,8 +200,21 @@ def _describe_voice(plan: BookPlan, name: str) -> str:
     if isinstance(settings, str):
         return f"a preset: {settings}"
     if voice.reference is not None:
-        return f"a clip: {voice.reference.name}"
-    return voice.description or "none yet: one is drawn"
+        return f"a recording: {voice.reference.name}"
+    return voice.description or describe_engine_voice(plan.engines[name], voice)
+
+
+def describe_engine_voice(engine: Engine, voice: Voice) -> str:
+    """Describes the voice that an engine has for a speaker without a description or recording."""
+    spec = ENGINES[engine.name]
+    if engine.needs_reference(voice):
+        if spec.can_design_voices:
+            return f"{spec.title} designs a voice when it first speaks"
+        return "no voice yet: give a recording or a preset"
+    name = getattr(voice.own.get(engine.name), "voice", None)
+    if isinstance(name, str):
+        return f"{name} of {spec.title}"
+    return f"a voice of {spec.title}" if spec.voices else spec.title
 
 
 def _pending_row(plan: BookPlan, takes: FindChunkStates) -> Row:

@@ -104,7 +104,7 @@ class ProjectSnapshot:
     def step(self, name: str) -> Step:
         """A chunk by its id. Raises NotFound."""
         if name not in self.steps:
-            raise NotFound("there is no such chunk any more: the text has changed")
+            raise NotFound("there is no such line any more: the text has changed")
         return self.steps[name]
 
     def number(self, name: str) -> int:

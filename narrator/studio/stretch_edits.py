@@ -39,7 +39,7 @@ def _stretch(view: ProjectSnapshot, body: Mapping[str, Any]) -> Stretch:
         raise NotFound("these lines have changed meanwhile: choose them again")
     steps = view.chapters[first.chapter]
     if first.chapter != last.chapter or steps.index(first) > steps.index(last):
-        raise UsageError("a stretch lies in one chapter, from its first chunk to its last")
+        raise UsageError("choose lines of one chapter, the first one first")
     chosen = steps[steps.index(first) : steps.index(last) + 1]
     return Stretch(chosen, _offset(body, "start") or 0, _offset(body, "stop"))
 

@@ -60,7 +60,7 @@ def test_a_word_of_book_yaml_is_said_otherwise(tmp_path):
 
 @pytest.mark.parametrize(
     ("word", "said"),
-    [("Jeeves", "does not stand in chunk 1.1"), ("", "Neither"), ("it were", "otherwise already")],
+    [("Jeeves", "does not stand in line 1.1"), ("", "Neither"), ("it were", "otherwise already")],
 )
 def test_a_word_that_cannot_be_said_otherwise_is_refused(tmp_path, word, said):
     path = edited.write(tmp_path, TEXT)

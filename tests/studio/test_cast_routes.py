@@ -3,15 +3,24 @@
 from __future__ import annotations
 
 import io
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
+import pytest
 import soundfile
 
 from narrator.cast import presets
 from narrator.engines.draft.espeak import DraftEngine
+from narrator.engines.kokoro.settings import KokoroVoice
+from narrator.engines.voice import Voice
 from narrator.pipeline import auditioning, new_characters
+from narrator.studio import rows
 from tests.studio.test_edit_routes import NOVEL, edit
 from tests.studios import BOOK, Opened
+
+if TYPE_CHECKING:
+    from narrator.engines import Engine
 
 
 def seconds(data: bytes) -> float:
@@ -23,10 +32,27 @@ def seconds(data: bytes) -> float:
 def test_the_cast_has_voices_and_lines_to_try_them_on(shared: Opened) -> None:
     cast = shared.page.get("/api/cast").json
     ada = next(one for one in cast["speakers"] if one["name"] == "Ada")
-    assert ada["voice"]["kind"] == "none"
+    assert (ada["voice"]["kind"], ada["voice"]["text"]) == ("none", "the draft voice")
     assert ada["samples"][0]["text"] == "Not far now."
     assert ada["casting"] == "uncast"
     assert cast["presets"] == []
+
+
+@pytest.mark.parametrize(
+    ("engine", "own", "text"),
+    [
+        ("voxcpm2", {}, "VoxCPM2 designs a voice when it first speaks"),
+        ("cosyvoice2", {}, "no voice yet: give a recording or a preset"),
+        ("kokoro", {}, "a voice of Kokoro"),
+        ("kokoro", {"kokoro": KokoroVoice(voice="bf_emma")}, "bf_emma of Kokoro"),
+    ],
+)
+def test_a_voice_that_nobody_described_is_named_by_its_engine(
+    engine: str, own: dict[str, KokoroVoice], text: str
+) -> None:
+    clones = engine != "kokoro"
+    speaking = SimpleNamespace(name=engine, needs_reference=lambda voice: clones)
+    assert rows.describe_engine_voice(cast("Engine", speaking), Voice("Ada", own=own)) == text
 
 
 def test_a_line_is_heard_in_a_speaker_s_draft_voice(shared: Opened) -> None:
@@ -57,7 +83,6 @@ def clip() -> bytes:
     engine = DraftEngine(workers=1)
     text = "It was a bright day, and the two of them walked along the river until it was late. " * 2
     from narrator.engines import Request, speak
-    from narrator.engines.voice import Voice
 
     session = engine.start()
     try:

@@ -38,7 +38,7 @@ def test_a_book_is_rendered_from_the_page(tmp_path: Path) -> None:
         known = studio.page.get("/api/book").json["jobs"]
         assert known["running"] is None
         assert known["last"]["kind"] == "render"
-        assert known["last"]["text"].startswith("2 chunks spoken")
+        assert known["last"]["text"].startswith("2 lines spoken")
 
 
 # -- an owner of a test's own ----------------------------------------------------------------------
@@ -255,7 +255,7 @@ def test_after_a_job_the_takes_are_read_again(idle: Opened, owners: list[Owner])
     )
     last = idle.page.get("/api/book").json["jobs"]["last"]
     assert last == {
-        "kind": "render", "exit": 1, "error": "no model", "text": "3 chunks spoken, 1 given up",
+        "kind": "render", "exit": 1, "error": "no model", "text": "3 lines spoken, 1 given up",
     }  # fmt: skip
 
 

@@ -244,7 +244,7 @@ def test_a_demo_book_is_rendered_from_the_page_and_plays(chromium: Browser, tmp_
         expect(page.locator("#label")).to_contain_text("nothing is rendered yet")
         page.get_by_role("button", name="Render…", exact=True).click()
         expect(page.locator("#pane-render")).to_contain_text("min of speech")
-        expect(page.locator("#pane-render")).to_contain_text("chunks of the book must be spoken")
+        expect(page.locator("#pane-render")).to_contain_text("lines of the book must be spoken")
         expect(page.locator("#export-now")).to_be_disabled()
         page.get_by_role("radio", name="Chapter 1 alone").check()
         page.get_by_role("button", name="Render chapter 1").click()
@@ -373,7 +373,7 @@ def test_a_name_is_put_right_everywhere(studio: Studio) -> None:
     expect(names).not_to_contain_text("Kirkcudbright")
     expect(entries).to_contain_text("Kirkcudbright is said Kur-koo-bree2× in chapters 1 2")
     studio.press("i")
-    expect(studio.page.locator("#status")).to_contain_text("2 chunks to speak")
+    expect(studio.page.locator("#status")).to_contain_text("2 lines to speak")
     assert "Kirkcudbright: Kur-koo-bree" in (studio.folder / "book.yaml").read_text()
     studio.render()
     for chunk in ("1.2", "2.2"):

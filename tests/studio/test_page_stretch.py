@@ -57,7 +57,7 @@ def test_two_are_swapped_over_a_stretch_by_keys_alone(studio: Studio) -> None:
     page, text = studio.page, studio.folder / "out.md"
     bar = page.locator("#stretch")
     studio.press("j", "Shift+J", "Shift+ArrowDown", "Shift+ArrowDown", "Shift+K")
-    expect(bar).to_contain_text("3 chunks, 1.2 to 1.4")
+    expect(bar).to_contain_text("3 lines, 1.2 to 1.4")
     expect(page.locator(".chunk.stretch")).to_have_count(3)
     studio.press("Escape")
     expect(bar).to_be_hidden()
@@ -65,7 +65,7 @@ def test_two_are_swapped_over_a_stretch_by_keys_alone(studio: Studio) -> None:
     page.get_by_role("button", name="More lines…").press("Enter")
     page.get_by_label("From chunk").fill("2")
     page.get_by_label("to chunk").fill("1.4")
-    expect(page.locator("dialog [role=status]")).to_contain_text("3 chunks: Ada 2, Ben 1")
+    expect(page.locator("dialog [role=status]")).to_contain_text("3 lines: Ada 2, Ben 1")
     page.get_by_role("radio", name="Swap two speakers").press("Space")
     expect(page.get_by_label("The lines of")).to_have_value("Ada")
     page.get_by_role("button", name="Save").press("Enter")
@@ -92,7 +92,7 @@ def test_selected_words_are_given_and_the_rest_stays(studio: Studio) -> None:
 
     expect(studio.chunk("1.2")).to_contain_text("Not far now. I know the way.")
     select(studio, "1.2", 13, "1.3", len("I am cold 😀 a") + 1)  # in UTF-16, to half a word
-    expect(page.locator("#stretch")).to_contain_text("2 chunks, words of 1.2 to 1.3")
+    expect(page.locator("#stretch")).to_contain_text("2 lines, words of 1.2 to 1.3")
     studio.press("v")
     page.get_by_role("radio", name=re.compile("^3 narrator|narrator")).check()
     page.get_by_role("button", name="Save").click()

@@ -55,7 +55,7 @@ def say_edit(project: Project, word: str, spoken: str, *, chunk: Step | None = N
     text = chapter_text(project, chunk.chapter)
     occurrences = [place for piece in chunk.chunk.pieces for place in _find_word(text, piece, word)]
     if not occurrences:
-        raise UsageError(f"“{shorten(word)}” does not stand in chunk {chunk.id}")
+        raise UsageError(f"“{shorten(word)}” does not stand in line {chunk.id}")
     for place, span in occurrences:
         text = marking.set_spoken_form(text, place, span, spoken)
     return require_readable(

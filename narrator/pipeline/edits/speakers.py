@@ -61,7 +61,7 @@ def _select_lines(step: Step, words: str) -> list[tuple[Line, int, int]]:
         offset = piece.line.text.find(words, piece.start, piece.stop)
         if offset >= 0:
             return [(piece.line, offset, offset + len(words))]
-    raise UsageError(f"“{shorten(words)}” does not stand in chunk {step.id}")
+    raise UsageError(f"“{shorten(words)}” does not stand in line {step.id}")
 
 
 def resolve_names(text: ChapterText, speaker: str) -> tuple[str, ...]:

@@ -248,7 +248,7 @@ export async function reviewToHere() {
   const chunks = heard
     .filter((one) => one.start !== null && !one.reviewed && !isFlagged(one))
     .map((one) => one.id);
-  const what = `${counted(chunks.length, "chunk")} reviewed`;
+  const what = `${counted(chunks.length, "line")} reviewed`;
   if (!chunks.length) say("All up to here is reviewed, but for what is flagged", "reviewed");
   else await attempt(() => act(marking(chunks, true, what), what));
 }

@@ -129,12 +129,12 @@ function row(speaker) {
     h(
       "span",
       { class: "voice" },
-      `${speaker.voice.text}${speaker.casting === "uncast" && speaker.voice.kind === "description" ? " (not cast yet)" : ""}`,
+      `${speaker.voice.text}${speaker.casting === "uncast" && speaker.voice.kind === "description" ? " (designed when it first speaks)" : ""}`,
     ),
     h(
       "span",
       { class: "part" },
-      `${percent(speaker.share)} · ${counted(speaker.chunks, "chunk")} · ${span(speaker.seconds)}`,
+      `${percent(speaker.share)} · ${counted(speaker.chunks, "line")} · ${span(speaker.seconds)}`,
     ),
     h("span", { class: "bar", "aria-hidden": "true" }, bar),
   );
@@ -258,9 +258,9 @@ function turn(name) {
 
 function voice(speaker) {
   const kinds = [
-    ["description", "Description"],
+    ["description", "In words"],
     ["preset", "Preset"],
-    ["clip", "Clip"],
+    ["clip", "Recording"],
   ];
   const now = speaker.voice;
   let kind = kinds.some(([name]) => name === now.kind) ? now.kind : "description";
@@ -409,12 +409,12 @@ function descriptionForm(now) {
     placeholder: "A woman of about thirty, low and clear, dry humour",
   });
   return {
-    element: field("What it is like", text, "The model casts it when it is first heard."),
+    element: field("What it is like", text, "The model designs a voice like this when it first speaks."),
     voice: async () => asked(text, "Describe the voice first", { description: text.value.trim() }),
   };
 }
 
-const NO_PRESETS = "There are no presets yet. In a terminal: narrator voices add";
+const NO_PRESETS = "There are no presets (voices kept for all books) yet. In a terminal: narrator voices add";
 
 /** @returns {Form} */
 function presetForm(now) {
@@ -444,7 +444,7 @@ function clipForm(now) {
   /** @type {File | null} */
   let clip = null;
   let path = now.reference ?? "";
-  const shown = h("p", { class: "note", role: "status" }, path || "No clip yet");
+  const shown = h("p", { class: "note", role: "status" }, path || "No recording yet");
   const file = h("input", {
     type: "file",
     accept: "audio/*,.wav,.flac,.mp3,.m4a,.ogg",
@@ -461,7 +461,7 @@ function clipForm(now) {
     { class: "drop" },
     file,
     icon("clip"),
-    h("span", {}, "Drop a clip here, or choose a file"),
+    h("span", {}, "Drop a recording here, or choose a file"),
     h("small", {}, "5 to 20 seconds of one voice, nothing else"),
   );
   drop.addEventListener("dragover", (event) => {
@@ -492,14 +492,14 @@ function clipForm(now) {
   return {
     element: h("div", {}, drop, shown, field("What it says", words)),
     voice: async () => {
-      if (!clip && !path) say("Choose a clip first");
-      else if (asked(words, "Write down the clip's words first", true)) {
+      if (!clip && !path) say("Choose a recording first");
+      else if (asked(words, "Write down what the recording says first", true)) {
         if (clip) await send();
         return { reference: path, transcript: words.value.trim() };
       }
       return null;
     },
-    hear: () => (clip ? playBlob(clip, "clip") : say("Choose a clip first")),
+    hear: () => (clip ? playBlob(clip, "clip") : say("Choose a recording first")),
   };
 }
 

@@ -18,7 +18,7 @@ function draw() {
     h(
       "p",
       {},
-      `${all("rendered") < chunks ? "about " : ""}${span(all("length"))}, ${counted(chunks, "chunk")}`,
+      `${all("rendered") < chunks ? "about " : ""}${span(all("length"))}, ${counted(chunks, "line")}`,
     ),
     h(
       "p",

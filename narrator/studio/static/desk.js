@@ -80,7 +80,7 @@ function build(id, { style, no_style: noStyle, settings, seed }) {
       open: kept("desk", false),
       ontoggle: (event) => keep("desk", event.target.open),
     },
-    h("summary", { "data-keep": "desk", title: "Settings for the next takes of this chunk alone (d)" }, "Retake desk"),
+    h("summary", { "data-keep": "desk", title: "Settings for the next takes of this line alone (d)" }, "Retake desk"),
     element,
   );
 }

@@ -360,7 +360,7 @@ function atRest(todo, can) {
   const last = book.facts.jobs.last;
   const time =
     costs.seconds === null
-      ? "How long it takes is known after the first chunks."
+      ? "How long it takes is known after the first lines."
       : `It takes ${costs.is_measured ? "about" : "roughly"} ${span(costs.seconds)} on this machine.`;
   const room = `Needs ${sizeWords(costs.disk_bytes)} of disk while it works, ${sizeWords(costs.file_bytes)} for the file; ${sizeWords(costs.free_bytes)} are free.`;
   const sent = costs.sent_characters

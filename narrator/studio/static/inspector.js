@@ -140,7 +140,7 @@ function doings(chunk) {
       icon(picture),
       words,
     );
-  const group = { class: "doings", role: "group", "aria-label": `Chunk ${chunk.id}` };
+  const group = { class: "doings", role: "group", "aria-label": `Line ${chunk.id}` };
   if (!canEdit) return h("div", group, button("Flag", "flag", "f", () => flag()));
   return h(
     "div",

@@ -60,7 +60,7 @@ export function what(book) {
   if (!chunks) return ["All is rendered"];
   const cost = costOf(book, seconds);
   const long = cost === null ? `${span(seconds)} of speech` : span(cost);
-  return [`${counted(chunks, "chunk")} to speak`, h("span", { class: "more" }, `, about ${long}`)];
+  return [`${counted(chunks, "line")} to speak`, h("span", { class: "more" }, `, about ${long}`)];
 }
 
 /** How far it is, in figures. */

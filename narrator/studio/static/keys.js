@@ -77,7 +77,7 @@ const ALL_KEYS = [
         [".", ","],
         (event) => turnChapter(event.key === "." ? 1 : -1),
       ],
-      ["Go to a time or a chunk", ["g"], () => goToTime()],
+      ["Go to a time or a line", ["g"], () => goToTime()],
       ["Find in the book", ["/"], () => openFind()],
       ["Next that was found, the one before", ["o", "O"], (event) => nextFound(!event.shiftKey ? 1 : -1)],
     ],
@@ -106,7 +106,7 @@ const ALL_KEYS = [
   [
     "Show",
     [
-      ["The chosen chunk", ["i"], () => showPane("chunk")],
+      ["The chosen line", ["i"], () => showPane("chunk")],
       ["Render", ["R"], () => openRender()],
       ["Cast", ["c"], () => showPane("cast")],
       ["Who says it? Doubtful quotations; close them", ["q"], () => (pane() === "doubts" ? escape() : showPane("doubts"))],
@@ -245,7 +245,7 @@ async function goToTime() {
     title: "Go to",
     content: [
       field(
-        "A time of this chapter, a chunk, or a chapter and a time",
+        "A time of this chapter, the number of a line, or a chapter and a time",
         input,
         "12:34 · 3.12 · 3 12:34",
       ),
@@ -259,7 +259,7 @@ async function goToTime() {
       }
       const time = seconds(other ?? one);
       if (time === null)
-        throw new Error("That is no time and no chunk. A time has minutes and seconds: 12:34.");
+        throw new Error("That is no time and no number of a line. A time has minutes and seconds: 12:34. A line has a number like 3.12.");
       const number = other ? Number(one) : state.chapter.number;
       go = () => openChapter(number, { time });
     },

@@ -169,7 +169,7 @@ function toRender() {
   const { todo, jobs } = state.book;
   const { chapter } = state;
   const reasons = todo.reasons.map((one) =>
-    h("li", {}, h("b", {}, counted(one.chunks, "chunk")), ` ${one.why}`),
+    h("li", {}, h("b", {}, counted(one.chunks, "line")), ` ${one.why}`),
   );
   const parts = [
     ["book", "The book"],
@@ -293,14 +293,14 @@ function buttons(part) {
       Boolean(asking) || part.isEmpty || (part.isKnown && part.chunks > 0),
     ),
     part.isKnown && part.chunks
-      ? h("p", { class: "note" }, `${counted(part.chunks, "chunk")} of ${part.name} must be spoken first.`)
+      ? h("p", { class: "note" }, `${counted(part.chunks, "line")} of ${part.name} must be spoken first.`)
       : null,
   ];
 }
 
 const UNMEASURED = {
   true: "the draft voice needs a small part of that.",
-  false: "how long the model needs here is known after its first chunks.",
+  false: "how long the model needs here is known after its first lines.",
 };
 
 async function begin(kind, { chapters, name }) {

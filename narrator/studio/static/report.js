@@ -65,7 +65,7 @@ function head(data) {
   const figures = [
     ["length", clock(data.seconds)],
     ["chapters", grouped(data.chapters.length)],
-    ["chunks", grouped(data.chunks)],
+    ["lines", grouped(data.chunks)],
     ["voices", grouped(data.speakers.length)],
     ["spoken again", grouped(data.retries)],
     ["given up", grouped(data.given_up)],
@@ -130,7 +130,7 @@ function chapters({ chapters: all }) {
     one.curve ? one.curve.spread.toFixed(1) : "",
     h("span", { class: one.good ? null : "bad" }, one.state),
   ]);
-  const columns = [["no.", "n"], ["chapter", "w"], ["length", "n"], ["chunks", "n"], ["missing", "n"], ["LUFS", "n"], ["range, LU", "n"], ["state", "w"]];
+  const columns = [["no.", "n"], ["chapter", "w"], ["length", "n"], ["lines", "n"], ["missing", "n"], ["LUFS", "n"], ["range, LU", "n"], ["state", "w"]];
   return [
     chart(
       `Length of each of ${counted(all.length, "chapter")}`,
@@ -230,7 +230,7 @@ function pitch(data, hands) {
 
 // -- takes -----------------------------------------------------------------------------------------
 
-const PLACE = [["chunk", "c"]];
+const PLACE = [["line", "c"]];
 const ORIGIN = [["text", "w"], ["speaker", "c"], ["source", "s"]];
 const origin = (place) => [own(place.text), own(place.speaker), own(place.source)];
 
@@ -253,10 +253,10 @@ function pace(data, hands) {
     .map((one) => [one.number, own(one.title), ...one.pace.map((value) => value.toFixed(2)), some(outliers.filter(({ place }) => place.chapter === one.number).length)]);
   return [
     chart(
-      `Pace of ${counted(data.pace_count, "chunk")}, ${counted(outliers.length, "outlier")}`,
+      `Pace of ${counted(data.pace_count, "line")}, ${counted(outliers.length, "outlier")}`,
       [[dots({ x: data.speech_seconds, y, dots: points, circles }), HIGH]],
       [
-        "Length of each chunk against what is usual for its speaker, over the speech of the book; 2 is twice as long. Circles are outliers.",
+        "Length of each line against what is usual for its speaker, over the speech of the book; 2 is twice as long. Circles are outliers.",
         points.length + outliers.length < data.pace_count ? ` Of the others, ${grouped(points.length)} are drawn.` : "",
       ],
       table("Pace by chapter", [["no.", "n"], ["chapter", "w"], ["shortest", "n"], ["median", "n"], ["longest", "n"], ["outliers", "n"]], rows),
@@ -267,7 +267,7 @@ function pace(data, hands) {
           [...PLACE, ["of usual", "n"], ["seconds", "n"], ["of expected", "n"], ...ORIGIN],
           outliers.map((one) => [hands.go(one.place), one.against.toFixed(2), one.seconds.toFixed(1), one.ratio.toFixed(2), ...origin(one.place)]),
         )
-      : h("p", {}, "No chunk is far from what is usual for its speaker."),
+      : h("p", {}, "No line is far from what is usual for its speaker."),
     ...uneven(data, hands),
   ];
 }
@@ -286,7 +286,7 @@ function uneven({ uneven: all }, hands) {
 
 function retries(data, hands) {
   const { troubles, chapters: all } = data;
-  if (!troubles.length) return [h("p", {}, "Every chunk with a take was good at its first try.")];
+  if (!troubles.length) return [h("p", {}, "Every line with a take was good at its first try.")];
   const parts = [
     ["wave", "spoken again", "retries"],
     ["doubt", "doubtful", "doubtful"],
@@ -301,7 +301,7 @@ function retries(data, hands) {
       table("Retries by chapter", [["no.", "n"], ["chapter", "w"], ...parts.map(({ title }) => [title, "n"])], all.map((one, i) => [one.number, own(one.title), ...parts.map(({ values }) => grouped(values[i]))])),
     ),
     table(
-      "Chunks that were not good at their first try",
+      "Lines that were not good at their first try",
       [...PLACE, ["outcome", "c"], ["faults", "w"], ["tries", "n"], ...ORIGIN],
       troubles.map((one) => [
         hands.go(one.place),
@@ -338,7 +338,7 @@ function time({ chapters: all }) {
       [legend("accent", `${words(used)} for takes in use`), legend("warn", `${words(unused)} for other tries on disk`)],
       table("Time by chapter", [["no.", "n"], ["chapter", "w"], ["speech", "n"], ["for takes in use", "n"], ["for other tries", "n"], ["speech per time", "n"]], rows),
     ),
-    note(`${span(speech)} of speech. From request to sound, added up: chunks that were rendered together count each.`),
+    note(`${span(speech)} of speech. From request to sound, added up: lines that were rendered together count each.`),
   ];
 }
 
@@ -352,7 +352,7 @@ function voices({ speakers }) {
   return [
     table(
       "Voices by share",
-      [["speaker", ""], ["share of speech", "share"], ["percent", "n"], ["speech", "n"], ["chunks", "n"], ["pace", "n"], ["level, dB", "n"], ["outliers", "n"]],
+      [["speaker", ""], ["share of speech", "share"], ["percent", "n"], ["speech", "n"], ["lines", "n"], ["pace", "n"], ["level, dB", "n"], ["outliers", "n"]],
       speakers.map((one) => [
         own(one.name), bar(one.share), (100 * one.share).toFixed(1), clock(one.seconds), grouped(one.chunks),
         one.pace === null ? "" : one.pace.toFixed(2), one.level === null ? "" : minus(one.level), some(one.outliers),
@@ -366,14 +366,14 @@ const KINDS = { speaker: "change of speaker", "set by hand": "pause set by hand"
 const kind = (name) => KINDS[name] ?? name;
 
 function pauses({ pauses: all }, hands) {
-  if (!all.count) return [h("p", {}, "There are none between chunks.")];
+  if (!all.count) return [h("p", {}, "There are none between lines.")];
   const names = all.histogram.map((_, i) => (i * all.bin_seconds).toFixed(1));
   const after = (one) => hands.go(one.after, true);
   return [
     chart(
       `Lengths of ${counted(all.count, "pause")}`,
       [[bars({ names, parts: [{ name: "wave", title: "pauses", values: all.histogram }] }), MIDDLE]],
-      ["How many pauses between chunks there are of each length in seconds; those of 6 s and more count together."],
+      ["How many pauses between lines there are of each length in seconds; those of 6 s and more count together."],
       table(
         "Pauses by kind",
         [["after a", "c"], ["pauses", "n"], ["shortest", "n"], ["median", "n"], ["longest", "n"], ["together", "n"]],
@@ -384,7 +384,7 @@ function pauses({ pauses: all }, hands) {
     all.bad.length
       ? table(
           "Joins to hear",
-          [["after chunk", "c"], ["planned", "n"], ["heard", "n"], ["faults", "w"], ["text before it", "w"], ["source", "s"]],
+          [["after line", "c"], ["planned", "n"], ["heard", "n"], ["faults", "w"], ["text before it", "w"], ["source", "s"]],
           all.bad.map((one) => [after(one), `${one.seconds.toFixed(2)} s`, one.heard === null ? "" : `${one.heard.toFixed(2)} s`, one.faults.join("; "), own(one.after.text), own(one.after.source)]),
         )
       : null,
@@ -394,7 +394,7 @@ function pauses({ pauses: all }, hands) {
       h("summary", {}, `The ${all.longest.length} longest`),
       table(
         "Longest pauses",
-        [["after chunk", "c"], ["seconds", "n"], ["text before it", "w"], ["kind", "c"], ["source", "s"]],
+        [["after line", "c"], ["seconds", "n"], ["text before it", "w"], ["kind", "c"], ["source", "s"]],
         all.longest.map((one) => [after(one), one.seconds.toFixed(2), own(one.after.text), kind(one.kind), own(one.after.source)]),
       ),
     ),
@@ -408,12 +408,12 @@ function chains({ chains: { lengths, modes, pinned } }) {
     h("p", {}, `${counted(total, "chain")}. Takes by what their engine was given: ${ofModes}.${pinned ? ` ${counted(pinned, "take")} pinned by hand.` : ""}`),
     lengths.some(([length]) => length > 1)
       ? chart(
-          `Chains by their number of chunks: ${counted(total, "chain")}`,
+          `Chains by their number of lines: ${counted(total, "chain")}`,
           [[bars({ names: lengths.map(([length]) => String(length)), parts: [{ name: "wave", title: "chains", values: lengths.map(([, number]) => number) }] }), MIDDLE]],
-          ["How many chains there are of each number of chunks."],
-          table("Chains by length", [["chunks in a chain", "n"], ["chains", "n"]], lengths.map((row) => row.map(grouped))),
+          ["How many chains there are of each number of lines."],
+          table("Chains by length", [["lines in a chain", "n"], ["chains", "n"]], lengths.map((row) => row.map(grouped))),
         )
-      : h("p", {}, "Each chunk is spoken on its own."),
+      : h("p", {}, "Each line is spoken on its own."),
   ];
 }
 
@@ -435,7 +435,7 @@ function pickups({ pickups: all }) {
   return [
     table(
       "Pickups",
-      [["chunk", "c"], ["time", "n"], ["note", "w"], ["state", "c"], ...ORIGIN],
+      [["line", "c"], ["time", "n"], ["note", "w"], ["state", "c"], ...ORIGIN],
       all.map((one) => [one.chunk, one.time, own(one.note), one.is_lost ? "its text is gone" : one.done ? "done" : "", ...origin(one)]),
     ),
   ];

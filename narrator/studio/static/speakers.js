@@ -118,7 +118,7 @@ async function giveStretch(chosen) {
       h(
         "p",
         { class: "note", role: "status" },
-        `${counted(stretch.to - stretch.from + 1, "chunk")}: ${all.map(([name, count]) => `${name} ${count}`).join(", ")}`,
+        `${counted(stretch.to - stretch.from + 1, "line")}: ${all.map(([name, count]) => `${name} ${count}`).join(", ")}`,
       ),
     );
     options(whose, [

@@ -135,7 +135,7 @@ function draw() {
   const { chunks } = state.chapter;
   const [first, last] = [chunks[stretch.from], chunks[stretch.to]];
   const isPartial = stretch.start > 0 || stretch.stop !== null;
-  const what = isPartial && first === last ? `Words of ${first.id}` : counted(stretch.to - stretch.from + 1, "chunk");
+  const what = isPartial && first === last ? `Words of ${first.id}` : counted(stretch.to - stretch.from + 1, "line");
   const reach = first === last ? "" : `, ${isPartial ? "words of " : ""}${first.id} to ${last.id}`;
   fill(
     bar,
@@ -143,7 +143,7 @@ function draw() {
     h("button", { class: "main small", title: "Speaker (v)", onclick: () => give() }, icon("who"), "Speaker…"),
     h(
       "button",
-      { class: "plain small", "aria-label": "Choose no more than one chunk", onclick: drop },
+      { class: "plain small", "aria-label": "Choose no more than one line", onclick: drop },
       icon("close"),
     ),
   );

@@ -9,7 +9,7 @@ import { heardNow, playUrl, share, stop } from "./samples.js";
 import { say } from "./messages.js";
 import { canEdit } from "./rights.js";
 import { chosenChunk, on } from "./store.js";
-import { settingName, shortened } from "./words.js";
+import { modeWords, settingName, shortened } from "./words.js";
 
 /** @type {any[]} Of the chunk in the inspector. */
 let tries = [];
@@ -180,7 +180,7 @@ function figures(one) {
       ? null
       : `${Math.round(one.ratio * 100)} % of the expected length`,
     one.whole === false ? "a part of it" : null,
-    one.mode || null,
+    modeWords(one.mode) || null,
     !one.has_seed
       ? null
       : `seed ${one.seed}${one.attempt ? `, attempt ${one.attempt + 1}` : ""}`,

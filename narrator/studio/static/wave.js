@@ -169,7 +169,7 @@ function label(always = false) {
   slider.setAttribute("aria-valuemax", String(Math.round(total())));
   slider.setAttribute("aria-valuenow", String(Math.round(place())));
   const chunk = state.chapter?.chunks[state.playing];
-  const where = chunk ? `, chunk ${chunk.id}, ${chunk.speakers.join(" and ")}` : "";
+  const where = chunk ? `, line ${chunk.id}, ${chunk.speakers.join(" and ")}` : "";
   slider.setAttribute("aria-valuetext", `${clock(place())} of ${clock(total())}${where}`);
 }
 

@@ -18,7 +18,7 @@ export function span(seconds) {
   return rest ? `${Math.floor(minutes / 60)} h ${rest} min` : `${Math.floor(minutes / 60)} h`;
 }
 
-/** 1 chunk, 1,200 chunks. @param {number} number @param {string} thing */
+/** 1 line, 1,200 lines. @param {number} number @param {string} thing */
 export const counted = (number, thing) => `${grouped(number)} ${thing}${number === 1 ? "" : "s"}`;
 
 /** @param {number} number */
@@ -32,6 +32,16 @@ const SETTINGS = { cfg: "guidance", style: "style", steps: "steps", speed: "spee
 
 /** What a setting of an engine is called. @param {string} name */
 export const settingName = (name) => SETTINGS[name] ?? name;
+
+const MODES = {
+  "zero-shot": "",
+  reference: "spoken from a sample of the voice",
+  anchored: "goes on from the line before, with a sample of the voice",
+  continuation: "goes on from the line before",
+};
+
+/** What a take had besides its text. @param {string} mode */
+export const modeWords = (mode) => MODES[mode] ?? mode;
 
 /** The first words of a text. @param {string} text @param {number} length */
 export const shortened = (text, length = 60) =>
