@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from narrator.errors import UsageError
+from narrator.errors import ManifestError, UsageError
 from narrator.pipeline import edits
 from tests import edited
 
@@ -64,7 +64,24 @@ def test_who_is_added_has_the_voice_of_those_with_this_pronoun(path, pronoun, ol
     assert text == BOOK.replace(old, new)
 
 
-@pytest.mark.parametrize("name", ["ada", "lu", "miss lovell", "Sa:ul", "", "women", "narrator"])
+def test_the_first_who_is_added_does_not_become_the_narrator(tmp_path):
+    head, chapters = BOOK.partition("speakers:")[0], BOOK[BOOK.index("chapters:") :]
+    path = edited.write(tmp_path, TEXT, head + chapters)
+    edited.made(path, edits.add_edit(edited.project(path), "Saul"))
+    assert list(edited.project(path).speakers) == ["narrator", "Saul"]
+    assert edited.project(path).narrator == "narrator"
+
+
+def test_the_only_speaker_is_to_be_named_the_narrator_before_another_is_added(tmp_path):
+    book = edited.MANIFEST.replace("  narrator: {}\n  Ada: { pronoun: she }\n", "")
+    path = edited.write(tmp_path, TEXT, book.replace("  Ben: {pronoun: he}\n", ""))
+    with pytest.raises(ManifestError, match="narrator: Mrs Hale"):
+        edits.add_edit(edited.project(path), "Saul")
+
+
+@pytest.mark.parametrize(
+    "name", ["ada", "lu", "miss lovell", "Sa:ul", "", "women", "narrator", "Ada & Saul"]
+)
 def test_who_is_there_already_is_not_added(path, name):
     with pytest.raises(UsageError):
         edits.add_edit(edited.project(path), name)

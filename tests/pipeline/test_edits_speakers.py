@@ -188,6 +188,25 @@ def test_lines_of_book_yaml_are_given_to_others(tmp_path, old, new):
     assert path.read_text() == f"{INLINE}      - It rained.\n{new}      - They went.\n"
 
 
+@pytest.mark.parametrize(
+    ("text", "manifest", "after"),
+    [
+        ("Ada: Not far.\n", edited.MANIFEST, "Tom: Not far.\n"),
+        ("", f"{INLINE}      - It rained.\n      - Ada: Not far.\n", "      - Tom: Not far.\n"),
+    ],
+)
+def test_somebody_new_comes_into_the_cast_by_the_same_edit(tmp_path, text, manifest, after):
+    path = edited.write(tmp_path, text, manifest)
+    book = edited.plan(path)
+    person = edits.new_person(book.project, "Tom", "he")
+    edited.made(path, edits.speaker_edit(book, edited.step(book, "Not far"), "Tom", added=person))
+    assert edited.said(path)[-1] == ("Tom", None, "Not far.")
+    assert "  Tom:\n    pronoun: he\n" in path.read_text()
+    assert after in (path.with_name("one.md") if text else path).read_text()
+    edits.undo(edited.project(path))
+    assert (path.read_text(), path.with_name("one.md").read_text()) == (manifest, text)
+
+
 def test_who_is_not_in_the_cast_is_refused(tmp_path):
     path = edited.write(tmp_path, SCRIPT)
     book = edited.plan(path)

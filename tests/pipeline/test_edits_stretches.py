@@ -54,6 +54,16 @@ def given(path, first, last, *how):
     edited.made(path, edits.give_edit(book, stretch(book, first, last), *how))
 
 
+def test_a_stretch_is_given_to_somebody_new(tmp_path):
+    path = edited.write(tmp_path, NOVEL, rows=ROWS)
+    book = edited.plan(path)
+    person = edits.new_person(book.project, "Tom")
+    chosen = stretch(book, "“Do I", "We shall see.”")
+    edited.made(path, edits.give_edit(book, chosen, "Tom", edits.QUOTED, person))
+    assert [text for names, _, text in edited.said(path) if names == "Tom"]
+    assert "Tom" in edited.project(path).speakers
+
+
 @pytest.mark.parametrize(
     ("first", "last", "old", "new"),
     {

@@ -22,8 +22,10 @@ from narrator.pipeline.edits.edit import Edit, FileChange
 from narrator.pipeline.edits.hearings import heard_as_edit
 from narrator.pipeline.edits.history import PastEdit, apply, history, path_of, redo, undo
 from narrator.pipeline.edits.people import (
+    NewPerson,
     add_edit,
     merge_edit,
+    new_person,
     pronoun_edit,
     rename_edit,
     split_edit,
@@ -39,6 +41,7 @@ __all__ = [
     "QUOTED",
     "Edit",
     "FileChange",
+    "NewPerson",
     "PastEdit",
     "Stretch",
     "WrittenParagraph",
@@ -51,6 +54,7 @@ __all__ = [
     "history",
     "merge_edit",
     "narration_edit",
+    "new_person",
     "paragraph",
     "parse_entry",
     "path_of",

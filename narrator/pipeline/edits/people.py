@@ -6,9 +6,10 @@ Rows of speaker files and labels of texts stay: old names become aliases.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from narrator.cast.cast import choose_engine_voices
-from narrator.errors import ManifestError, UsageError, nearest
+from narrator.errors import ManifestError, Problem, UsageError, nearest
 from narrator.pipeline.edits.checked import require_readable
 from narrator.pipeline.edits.edit import Edit, FileChange, one_line, shorten
 from narrator.pipeline.edits.manifest import (
@@ -24,15 +25,42 @@ from narrator.project.rewriting import KeyPath, without_empty_values
 from textbase.characters import excerpt
 
 
+@dataclass(frozen=True, slots=True)
+class NewPerson:
+    """Somebody to be added to the cast, with the voice that people of the pronoun share, or an own
+    entry if there is none."""
+
+    project: Project
+    name: str
+    pronoun: str
+
+    def add_to(self, text: str) -> str:
+        """The text of book.yaml with the person. Raises ManifestError."""
+        return _with_new_person(text, self.project, self.name, self.pronoun, [])
+
+    @property
+    def change(self) -> FileChange:
+        """The change of book.yaml as it is now. Raises ManifestError, StorageError."""
+        text = manifest_text(self.project)
+        return FileChange(self.project.path, text, self.add_to(text))
+
+
+def new_person(project: Project, name: str, pronoun: str = "") -> NewPerson:
+    """Somebody with a name that nobody in the cast has. Raises UsageError."""
+    name = _require_new_name(project, one_line(name))
+    if any(map(roles_of(project).find_speakers, name.split("&"))):
+        raise UsageError(f"“{excerpt(name)}” are several people: add the new one alone first")
+    return NewPerson(project, name, one_line(pronoun))
+
+
 def add_edit(project: Project, name: str, pronoun: str = "") -> Edit:
-    """The edit that adds somebody to the cast, with the voice that people of this pronoun share, or
-    an own entry if there is none.
+    """The edit that adds somebody to the cast.
 
     Raises ManifestError, StorageError, UsageError.
     """
-    name = _require_new_name(project, one_line(name))
-    text = _with_new_person(manifest_text(project), project, name, pronoun, [])
-    return _manifest_edit(project, text, f"{shorten(name)} is in the cast")
+    person = new_person(project, name, pronoun)
+    title = f"{shorten(person.name)} is in the cast"
+    return require_readable(project, Edit(title, (person.change,)))
 
 
 def rename_edit(project: Project, name: str, new_name: str) -> Edit:
@@ -189,7 +217,15 @@ def _with_new_person(
     text: str, project: Project, name: str, pronoun: str, aliases: Sequence[str]
 ) -> str:
     """The text of book.yaml with somebody new, who has the voice that people of this pronoun share,
-    or an own entry if there is none."""
+    or an own entry if there is none. The narrator stays the narrator. Raises ManifestError."""
+    manifest, narrator = project.manifest, project.narrator
+    if not manifest.speakers:
+        text = set_value(text, ("speakers", "narrator"), {}, project)
+    elif manifest.narrator is None and narrator not in (None, "narrator"):
+        message = (
+            f"“{excerpt(narrator)}” reads all as the only speaker: put `narrator: {narrator}` here"
+        )
+        raise ManifestError(Problem(project.path, project.line("speakers"), message))
     shared_voice = next(
         (
             speaker

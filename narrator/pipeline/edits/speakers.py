@@ -10,6 +10,7 @@ from narrator.pipeline.book_plan import BookPlan
 from narrator.pipeline.edits import marking
 from narrator.pipeline.edits.checked import require_readable
 from narrator.pipeline.edits.edit import Edit, FileChange, one_line, shorten
+from narrator.pipeline.edits.people import NewPerson
 from narrator.pipeline.edits.rows import Rows, overlapping_quotations, rows_of
 from narrator.pipeline.edits.texts import ChapterText, Place, chapter_text
 from narrator.speech.plan import Step
@@ -21,19 +22,24 @@ from textbase.characters import excerpt
 
 
 def speaker_edit(
-    book: BookPlan, step: Step, speaker: str, style: str | None = None, words: str = ""
+    book: BookPlan,
+    step: Step,
+    speaker: str,
+    style: str | None = None,
+    words: str = "",
+    added: NewPerson | None = None,
 ) -> Edit:
     """The edit that gives a chunk, or some words of it, to another speaker.
 
     `speaker` may name several, as in `Ada & Ben`. A quotation in narration gets them in its row;
     text with a label or braces gets them there, where a label counts for all text after it; other
     words are put into braces. `style` is the manner of speech, "" for none, None for the present
-    one; since rows have no style, braces are written then. Raises FileChanged, ScriptError,
-    StorageError, UsageError.
+    one; since rows have no style, braces are written then. `added` comes into the cast by the
+    same edit. Raises FileChanged, ScriptError, StorageError, UsageError.
     """
     project = book.project
     style, words = None if style is None else one_line(style), one_line(words)
-    text = chapter_text(project, step.chapter)
+    text = chapter_text(project, step.chapter, added)
     names = resolve_names(text, one_line(speaker))
     pieces = [
         (text.find(line), (line.paragraph_offset + start, line.paragraph_offset + stop), line)
@@ -90,7 +96,7 @@ class SpeakerChange:
         self.file: speaker_files.SpeakerFile | None = None
 
     def changes(self) -> Iterator[FileChange]:
-        yield self.text.change
+        yield from self.text.changes
         if self.rows is not None and self.file is not None:
             yield self.rows.change(self.file)
 

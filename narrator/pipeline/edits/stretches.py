@@ -15,6 +15,7 @@ from narrator.pipeline.book_plan import BookPlan
 from narrator.pipeline.edits import marking
 from narrator.pipeline.edits.checked import require_readable
 from narrator.pipeline.edits.edit import Edit, one_line, shorten
+from narrator.pipeline.edits.people import NewPerson
 from narrator.pipeline.edits.rows import Rows, overlapping_quotations, rows_of
 from narrator.pipeline.edits.speakers import SpeakerChange, resolve_names
 from narrator.pipeline.edits.texts import ChapterText, Place, chapter_text
@@ -39,14 +40,20 @@ class Stretch:
     """Number of characters of the last chunk up to its end; None for all."""
 
 
-def give_edit(book: BookPlan, stretch: Stretch, speaker: str, whose: str = EVERYTHING) -> Edit:
+def give_edit(
+    book: BookPlan,
+    stretch: Stretch,
+    speaker: str,
+    whose: str = EVERYTHING,
+    added: NewPerson | None = None,
+) -> Edit:
     """The edit that gives a stretch to a speaker: all of it, what is quoted, or only what somebody
     in the cast says in it.
 
-    `speaker` may name several, as in `Ada & Ben`. Raises FileChanged, ScriptError, StorageError,
-    UsageError.
+    `speaker` may name several, as in `Ada & Ben`. `added` comes into the cast by the same
+    edit. Raises FileChanged, ScriptError, StorageError, UsageError.
     """
-    text = chapter_text(book.project, stretch.steps[0].chapter)
+    text = chapter_text(book.project, stretch.steps[0].chapter, added)
     names = resolve_names(text, one_line(speaker))
     owners = () if whose in (EVERYTHING, QUOTED) else resolve_names(text, one_line(whose))
 

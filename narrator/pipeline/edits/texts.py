@@ -6,12 +6,14 @@ Offsets refer to text without markup, as in lines. Writes nothing.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from narrator.errors import FileChanged, Problem, ScriptError, UsageError
 from narrator.pipeline.edits.edit import FileChange, project_file, read_exact
 from narrator.pipeline.edits.manifest import rename_entry, set_value
+from narrator.pipeline.edits.people import NewPerson
 from narrator.pipeline.manuscript import paragraphs_of, roles_of
 from narrator.project import load
 from narrator.project.project import Project
@@ -63,10 +65,22 @@ class ChapterText:
     """The text of the file after the changes so far."""
     chapter: Chapter
     """A line for each paragraph of `current_text`."""
+    added: NewPerson | None = None
+    """Somebody who is added to the cast by the same edit."""
 
     @property
     def change(self) -> FileChange:
         return FileChange(self.path, self.old_text, self.current_text)
+
+    @property
+    def changes(self) -> Iterator[FileChange]:
+        """The change of the file, and that of book.yaml where somebody is added to the cast."""
+        if self.added is None:
+            yield self.change
+        elif self.is_file:
+            yield from (self.change, self.added.change)
+        else:
+            yield FileChange(self.path, self.old_text, self.added.add_to(self.current_text))
 
     @property
     def is_file(self) -> bool:
@@ -185,8 +199,8 @@ class ChapterText:
         )
 
 
-def chapter_text(project: Project, number: int) -> ChapterText:
-    """A chapter as it is now.
+def chapter_text(project: Project, number: int, added: NewPerson | None = None) -> ChapterText:
+    """A chapter as it is now; `added` can speak in it already.
 
     Raises FileChanged, ScriptError, StorageError, ManifestError, UsageError if a link leads out of
     the project.
@@ -198,9 +212,9 @@ def chapter_text(project: Project, number: int) -> ChapterText:
         raise FileChanged(path, "", "")
     if name is None:
         project = load.load(path, text)
-    roles = roles_of(project)
+    roles = roles_of(load.load(project.path, added.change.new_text) if added else project)
     chapter = paragraphs_of(project, number, roles, None if name is None else text)
-    return ChapterText(project, number, roles, path, text, text, chapter)
+    return ChapterText(project, number, roles, path, text, text, chapter, added)
 
 
 def text_in_manifest(project: Project, chapter: int, item: Item) -> str:
