@@ -362,7 +362,7 @@ def add_person(proposal: Proposal, name: str, pronoun: str) -> tuple[Proposal, E
 
     Raises ManifestError, StorageError, UsageError.
     """
-    edit = add_edit(proposal.project, name, pronoun)
+    edit = add_edit(load.load(proposal.project.path), name, pronoun)  # without those proposed
     new_text = edit.changes[0].new_text
     project = with_narrator(load.load(proposal.project.path, new_text))
     return replace(proposal, project=project, characters=characters(project)), edit

@@ -30,6 +30,7 @@ from narrator.project import load
 from narrator.project.project import Project
 from narrator.project.rewriting import UnsupportedLayout, insert_entries, without_empty_values
 from narrator.project.schema import VoiceSettings
+from narrator.quantities import pluralize
 from narrator.text import speaker_files
 from narrator.text.labels import fold_label
 from narrator.text.speakers import Character
@@ -144,23 +145,36 @@ def write(proposal: Proposal) -> list[Path]:
     return write_speaker_files(proposal)
 
 
-def cast_edit(project: Project, tell: Callable[[str], None] = _tell_nobody) -> Edit | None:
-    """The edit that writes the proposal of a project, as `narrator cast --write` does.
+def cast_edit(project: Project, tell: Callable[[str], None] = _tell_nobody) -> Edit:
+    """The edit that writes the proposal of a project, as `narrator cast --find --write` does.
 
-    `tell` is told each of `STAGES` as it begins. Returns None if nothing is missing. Raises
+    It changes nothing if nothing is missing. `tell` is told each of `STAGES` as it begins. Raises
     ManifestError, ScriptError, StorageError.
     """
-    proposal = propose(project, tell=tell)
+    proposal = propose(project, discovers_characters=True, tell=tell)
     tell(STAGES[2])
     changes = [proposal.manifest_change] if proposal.manifest_change else []
     for number, file in proposal.files.items():
         if file.rows or file.exists or file.is_unreadable:
             new_text = speaker_files.format_file(file, proposal.text_of(number)).decode()
             changes.append(FileChange(file.path, read_exact(file.path), new_text))
-    changes = [change for change in changes if change.old_text != change.new_text]
-    count = sum(not quote.row.continues_previous for quote in proposal.quotes)
-    summary = f"who says what: {len(proposal.characters)} characters, {count} quotations"
-    return require_readable(project, Edit(summary, tuple(changes))) if changes else None
+    return require_readable(project, Edit(_summarize(proposal), tuple(changes)))
+
+
+def _summarize(proposal: Proposal) -> str:
+    """The people whom a proposal adds, or why there are none."""
+    turns = [quote for quote in proposal.quotes if not quote.row.continues_previous]
+    quotations = pluralize(len(turns), "quotation")
+    if proposal.new_names:
+        names = excerpt(", ".join(proposal.new_names), 200)
+        return f"{pluralize(len(proposal.new_names), 'new speaker')} in {quotations}: {names}"
+    head = "nobody new found" if proposal.characters else "nobody found"
+    if not turns:
+        return f"{head}: nothing in the text is quoted"
+    if not proposal.characters:
+        return f"{head}: no name stands beside the {quotations}"
+    count = sum(quote.row.speaker == speaker_files.UNKNOWN for quote in turns)
+    return f"{head}; {count or 'none'} of {quotations} lacks a speaker"
 
 
 def own_voice_edit(project: Project, name: str) -> Edit:

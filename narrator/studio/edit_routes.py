@@ -31,7 +31,7 @@ from narrator.pipeline.edits import Edit
 from narrator.pipeline.jobs.protocol import Job
 from narrator.report import pickups as printed_pickups
 from narrator.speech.plan import Step
-from narrator.studio import rows, stretch_edits
+from narrator.studio import cast_edits, rows, stretch_edits
 from narrator.studio.jobs import Jobs
 from narrator.studio.lexicon_routes import lexicon_edit
 from narrator.studio.people import Guests, Person, Rights
@@ -130,10 +130,7 @@ class EditRoutes:
             row = {"stage": stage, "step": stages.index(stage), "steps": len(stages)}
             self.session.events.send({"type": "casting", **row})
 
-        edit = new_characters.cast_edit(self.session.view.project, tell)
-        if edit is None:
-            raise UsageError("nobody is quoted in this book whom book.yaml does not know")
-        return edit
+        return new_characters.cast_edit(self.session.view.project, tell)
 
     async def undo(self, request: Request) -> Response:
         return await self._undo_or_redo(request, edits.undo, "there is nothing to undo")
@@ -174,7 +171,11 @@ class EditRoutes:
                 sound, states = self.session.sound(number), self.session.chunk_states(number)
                 chapter = rows.chapter(self.session.view, number, sound, states)
             version = self.session.view.version
-            return {"what": edit.title, "version": version, "chapter": chapter, **undo_state}
+            is_changed = not isinstance(edit, Edit) or edit.is_change
+            return {
+                "what": edit.title, "changed": is_changed, "version": version, "chapter": chapter,
+                **undo_state,
+            }  # fmt: skip
 
         try:
             answer = await self.session.run("changing the project's files", change_files)
@@ -220,15 +221,21 @@ class EditRoutes:
         decision_name = bodies.text_field(body, "decision", 20)
         if decision_name not in list(exchanges.Decision):
             raise UsageError(f"`decision` is one of {', '.join(exchanges.Decision)}")
+        proposal, added = self._current_proposal(), None
+        if person := cast_edits.new_person(self.session.view.project, body):
+            proposal, added = exchanges.add_person(proposal, person.name, person.pronoun)
         proposal, edit = exchanges.apply_decision(
-            self._current_proposal(),
+            proposal,
             bodies.text_field(body, "id", 200),
             turn,
             exchanges.Decision(decision_name),
             bodies.optional_text_field(body, "speaker", 1000) or "",
         )
+        if added is not None:
+            edit = replace(edit, changes=(*edit.changes, *added.changes))
         edits.apply(proposal.project, edit)
-        self._proposal = self.session.text_stamp(), proposal
+        # with somebody more in the cast, the rules may decide otherwise
+        self._proposal = (self.session.text_stamp(), proposal) if added is None else None
         return edit
 
     # -- notes -------------------------------------------------------------------------------------
@@ -398,6 +405,7 @@ def _speaker_edit(view: ProjectSnapshot, body: Mapping[str, Any]) -> Edit:
         bodies.text_field(body, "speaker", 1000),
         bodies.optional_text_field(body, "style", 1000),
         bodies.optional_text_field(body, "words") or "",
+        cast_edits.new_person(view.project, body),
     )
 
 
@@ -415,49 +423,6 @@ def _heard_as_edit(view: ProjectSnapshot, body: Mapping[str, Any]) -> Edit:
     return edits.heard_as_edit(view.project, word, heard)
 
 
-def _voice_edit(view: ProjectSnapshot, body: Mapping[str, Any]) -> Edit:
-    voice = body.get("voice")
-    if not isinstance(voice, dict):
-        raise UsageError("`voice` is to be an object")
-    return edits.voice_edit(view.project, bodies.text_field(body, "speaker", 1000), voice)
-
-
-def _rename_edit(view: ProjectSnapshot, body: Mapping[str, Any]) -> Edit:
-    speaker, new_name = (
-        bodies.text_field(body, "speaker", 1000),
-        bodies.text_field(body, "name", 1000),
-    )
-    return edits.rename_edit(view.project, speaker, new_name)
-
-
-def _pronoun_edit(view: ProjectSnapshot, body: Mapping[str, Any]) -> Edit:
-    speaker, pronoun = (
-        bodies.text_field(body, "speaker", 1000),
-        bodies.text_field(body, "pronoun", 100),
-    )
-    return edits.pronoun_edit(view.project, speaker, pronoun)
-
-
-def _merge_edit(view: ProjectSnapshot, body: Mapping[str, Any]) -> Edit:
-    speaker, target = (
-        bodies.text_field(body, "speaker", 1000),
-        bodies.text_field(body, "into", 1000),
-    )
-    return edits.merge_edit(view.project, speaker, target)
-
-
-def _split_edit(view: ProjectSnapshot, body: Mapping[str, Any]) -> Edit:
-    speaker, alias = (
-        bodies.text_field(body, "speaker", 1000),
-        bodies.text_field(body, "alias", 1000),
-    )
-    return edits.split_edit(view.project, speaker, alias)
-
-
-def _own_voice_edit(view: ProjectSnapshot, body: Mapping[str, Any]) -> Edit:
-    return new_characters.own_voice_edit(view.project, bodies.text_field(body, "speaker", 1000))
-
-
 _EDITS: dict[str, Callable[[ProjectSnapshot, Mapping[str, Any]], Edit]] = {
     "text": _text_edit,
     "speaker": _speaker_edit,
@@ -466,12 +431,13 @@ _EDITS: dict[str, Callable[[ProjectSnapshot, Mapping[str, Any]], Edit]] = {
     "say": _say_edit,
     "lexicon": lexicon_edit,
     "heard_as": _heard_as_edit,
-    "voice": _voice_edit,
-    "rename": _rename_edit,
-    "pronoun": _pronoun_edit,
-    "merge": _merge_edit,
-    "split": _split_edit,
-    "own voice": _own_voice_edit,
+    "add": cast_edits.add_edit,
+    "voice": cast_edits.voice_edit,
+    "rename": cast_edits.rename_edit,
+    "pronoun": cast_edits.pronoun_edit,
+    "merge": cast_edits.merge_edit,
+    "split": cast_edits.split_edit,
+    "own voice": cast_edits.own_voice_edit,
 }
 _CAST = "cast"
 """Characters are found, which takes a while."""

@@ -12,6 +12,7 @@ from typing import Any
 from narrator.errors import UsageError
 from narrator.pipeline import edits
 from narrator.pipeline.edits import Edit, Stretch
+from narrator.studio import cast_edits
 from narrator.studio.session import NotFound, ProjectSnapshot
 from narrator.web import bodies
 
@@ -23,6 +24,7 @@ def give_edit(view: ProjectSnapshot, body: Mapping[str, Any]) -> Edit:
         _stretch(view, body),
         bodies.text_field(body, "speaker", 1000),
         bodies.optional_text_field(body, "whose", 1000) or edits.EVERYTHING,
+        cast_edits.new_person(view.project, body),
     )
 
 

@@ -16,8 +16,8 @@ from narrator.engines.kokoro.settings import KokoroVoice
 from narrator.engines.voice import Voice
 from narrator.pipeline import auditioning, new_characters
 from narrator.studio import rows
-from tests.studio.test_edit_routes import NOVEL, edit
-from tests.studios import BOOK, Opened
+from tests.studio.test_edit_routes import LINES, NOVEL, STORY, edit
+from tests.studios import BOOK, OUT, Opened
 
 if TYPE_CHECKING:
     from narrator.engines import Engine
@@ -160,3 +160,80 @@ def test_pages_are_told_how_far_the_search_for_people_is(studio: Opened) -> None
     )
     stages = [event["stage"] for event in told if event["type"] == "casting"]
     assert stages == list(new_characters.STAGES)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("It rained.\n", "nobody found: nothing in the text is quoted"),
+        ("“No.”\n\n“Yes.”\n", "nobody found: no name stands beside the 2 quotations"),
+        (NOVEL, "nobody new found; none of 3 quotations lacks a speaker"),
+    ],
+)
+def test_a_search_that_finds_nobody_says_so_and_is_no_edit(
+    studio: Opened, text: str, words: str
+) -> None:
+    path = studio.session.path / "book.yaml"
+    path.write_text(BOOK.partition("speakers:")[0] + "chapters:\n  - {title: One, file: home.md}\n")
+    (studio.session.path / "home.md").write_text(text)
+    studio.look()
+    edit(studio, kind="cast")
+    undo = studio.page.get("/api/book").json["undo"]
+    answer = studio.page.post("/api/edits", {"kind": "cast"})
+    assert (answer.status, answer.json["what"], answer.json["changed"]) == (200, words, False)
+    assert studio.page.get("/api/book").json["undo"] == undo
+
+
+def test_those_whom_an_author_left_out_of_the_cast_are_found(studio: Opened) -> None:
+    (studio.session.path / "home.md").write_text(NOVEL.replace("Ben", "Tom"))
+    studio.look()
+    assert edit(studio, kind="cast").startswith("1 new speaker in 3 quotations: Tom")
+
+
+# -- somebody new ----------------------------------------------------------------------------------
+
+NEW = {"speaker": "Tom", "adds": True, "pronoun": "he"}
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        {"kind": "add", "speaker": "Tom", "pronoun": "he"},
+        {"kind": "speaker", "chunk": "1.3", **NEW},
+        {**LINES, "kind": "give", **NEW},
+    ],
+)
+def test_somebody_new_is_in_the_cast_by_one_edit(studio: Opened, asked: dict[str, object]) -> None:
+    root = studio.session.path
+    edit(studio, **asked)
+    names = [row["name"] for row in studio.page.get("/api/cast").json["speakers"]]
+    assert names == ["narrator", "Ada", "Ben", "Tom"]
+    assert "Tom: {pronoun: he" in (root / "book.yaml").read_text()
+    is_given = asked["kind"] != "add"
+    assert ("Tom: Not far" in (root / "out.md").read_text()) is is_given
+    studio.page.post("/api/undo")
+    assert ((root / "book.yaml").read_text(), (root / "out.md").read_text()) == (BOOK, OUT)
+
+
+def test_a_turn_in_doubt_is_given_to_somebody_new(studio: Opened) -> None:
+    root = studio.session.path
+    (root / "home.md").write_text(STORY)
+    studio.look()
+    exchange = studio.page.get("/api/doubts").json["exchanges"][0]
+    edit(studio, kind="exchange", id=exchange["id"], turn=0, decision="one", **NEW)
+    assert "Tom | you | " in (root / "home.speakers.txt").read_text()
+    assert "Tom: {pronoun: he" in (root / "book.yaml").read_text()
+    shown = studio.page.get(f"/api/doubts?exchange={exchange['id']}").json["shown"]
+    assert shown["turns"][0]["speaker"] == "Tom"
+    studio.page.post("/api/undo")
+    assert (root / "book.yaml").read_text() == BOOK
+    assert not (root / "home.speakers.txt").exists()
+
+
+def test_a_new_name_that_is_somebody_s_already_is_theirs(studio: Opened) -> None:
+    edit(studio, kind="speaker", chunk="1.3", speaker="ben", adds=True)
+    assert (studio.session.path / "book.yaml").read_text() == BOOK
+    answer = studio.page.post(
+        "/api/edits", {"kind": "speaker", "chunk": "1.3", "speaker": "a: b", "adds": True}
+    )
+    assert (answer.status, "cannot be a name" in answer.json["error"]) == (400, True)

@@ -216,7 +216,7 @@ def test_a_cast_is_found_written_and_taken_back(studio: Opened) -> None:
     studio.look()
     before = path.read_text()
     assert [one["name"] for one in studio.page.get("/api/book").json["speakers"]] == ["narrator"]
-    assert edit(studio, kind="cast") == "who says what: 2 characters, 3 quotations"
+    assert edit(studio, kind="cast") == "2 new speakers in 3 quotations: Ada, Ben"
     spoken = {name for row in studio.chapter()["chunks"] for name in row["speakers"]}
     assert spoken == {"narrator", "Ada", "Ben"}
     assert (studio.session.path / "home.speakers.txt").exists()

@@ -45,6 +45,11 @@ class Edit:
     """A title for people, such as: chapter 2: “raken” -> “taken”."""
     changes: tuple[FileChange, ...]
 
+    @property
+    def is_change(self) -> bool:
+        """False for an edit after which all files are as before."""
+        return any(change.old_text != change.new_text for change in self.changes)
+
 
 def project_file(project: Project, name: str) -> Path:
     """The path of a file that a project names. Raises UsageError if it lies outside of the

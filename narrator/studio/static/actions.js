@@ -28,7 +28,7 @@ let travelling = Promise.resolve();
 export function sendEdit(edit) {
   const sent = travelling.then(async () => {
     const answer = await changeFiles("/api/edits", typeof edit === "function" ? edit() : edit);
-    note(EDIT);
+    if (answer.changed) note(EDIT);
     say(answer.what);
     refresh(true, answer);
     return answer;
