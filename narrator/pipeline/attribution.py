@@ -24,6 +24,7 @@ from narrator.text import line_splitting, speaker_files
 from narrator.text.labels import Roles
 from narrator.text.line_splitting import NarrationQuote
 from narrator.text.lines import Chapter, Line
+from narrator.text.memo import LastValues
 from narrator.text.speaker_files import NOBODY, UNKNOWN, Row, SpeakerFile
 from narrator.text.speakers import (
     NO_SPEECH,
@@ -213,15 +214,20 @@ def with_narrator(project: Project) -> Project:
 # -- proposals
 
 
-def decide(project: Project, *, discovers_characters: bool = False) -> Proposal:
+def decide(
+    project: Project,
+    *,
+    discovers_characters: bool = False,
+    scripts: LastValues[Chapter] | None = None,
+) -> Proposal:
     """Find the speakers of a project's quotations by rules.
 
     Characters are discovered if the project has none, or with `discovers_characters`; whatever is
-    shown or written comes from `new_characters.propose`, which adds them. Raises ScriptError if a
-    text cannot be read.
+    shown or written comes from `new_characters.propose`, which adds them. `scripts` holds the
+    chapters as they were read last. Raises ScriptError if a text cannot be read.
     """
     project = with_narrator(project)
-    chapters = paragraphs(project)
+    chapters = paragraphs(project, scripts)
     texts = [[_narration_text(line) for line in list_paragraphs(chapter)] for chapter in chapters]
     attribution = _apply_rules(project, chapters, texts, discovers_characters=discovers_characters)
     return _merge_decisions(project, chapters, texts, attribution)

@@ -74,13 +74,13 @@ class Readings:
     spoken: SpokenChapters = field(default_factory=SpokenChapters)
 
 
-def paragraphs(project: Project) -> tuple[Chapter, ...]:
+def paragraphs(project: Project, scripts: LastValues[Chapter] | None = None) -> tuple[Chapter, ...]:
     """The chapters of a project with a line for each paragraph.
 
-    They are not yet split by speaker within a paragraph. Raises ScriptError with all problems at
-    once.
+    They are not yet split by speaker within a paragraph. `scripts` holds the chapters as they were
+    read last. Raises ScriptError with all problems at once.
     """
-    chapters, problems = _read_chapters(project, roles_of(project), LastValues())
+    chapters, problems = _read_chapters(project, roles_of(project), scripts or LastValues())
     if problems:
         raise ScriptError(list(dict.fromkeys(problems)))  # a file may be two chapters
     return tuple(chapters)

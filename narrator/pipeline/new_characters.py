@@ -33,6 +33,8 @@ from narrator.project.schema import VoiceSettings
 from narrator.quantities import pluralize
 from narrator.text import speaker_files
 from narrator.text.labels import fold_label
+from narrator.text.lines import Chapter
+from narrator.text.memo import LastValues
 from narrator.text.speakers import Character
 from textbase.characters import excerpt
 
@@ -108,24 +110,27 @@ def propose(
     *,
     discovers_characters: bool = False,
     tell: Callable[[str], None] = _tell_nobody,
+    scripts: LastValues[Chapter] | None = None,
 ) -> Proposal:
     """Find the speakers of a project's quotations by rules.
 
     Characters are discovered if the project has none, or with `discovers_characters`. Decisions are
     made with the cast that book.yaml has once these are added, so that they are the same before and
-    after writing. `tell` is told each of `STAGES` as it begins. Raises ManifestError if characters
-    cannot be added, ScriptError, StorageError.
+    after writing. `tell` is told each of `STAGES` as it begins; `scripts` holds the chapters as
+    they were read last. Matches no pattern of the lexicon, so any thread may do it. Raises
+    ManifestError if characters cannot be added, ScriptError, StorageError.
     """
     tell(STAGES[0])
-    proposal = decide(project, discovers_characters=discovers_characters)
+    scripts = scripts or LastValues()
+    proposal = decide(project, discovers_characters=discovers_characters, scripts=scripts)
     tell(STAGES[1])
     old_text = read_exact(project.path) or ""
     extension = _extend_manifest(proposal, old_text)
     if extension is None:
-        return decide(project) if discovers_characters else proposal
+        return decide(project, scripts=scripts) if discovers_characters else proposal
     extended_project, new_text = extension
     return replace(
-        decide(extended_project),
+        decide(extended_project, scripts=scripts),
         manifest_change=FileChange(project.path, old_text, new_text),
         new_names=tuple(character.name for character in _find_new_characters(proposal)),
     )

@@ -1,6 +1,7 @@
 """Thin routes for changes from the page: jobs, edits, notes, lists of pickups.
 
-Edits read text, so they run in the main thread; notes are written at once, from any thread.
+Edits read text, so they run in the main thread; notes are written at once, from any thread, and
+so are the exchanges looked for in which a speaker is doubtful.
 """
 
 from __future__ import annotations
@@ -59,6 +60,7 @@ class EditRoutes:
     def __init__(self, session: ProjectSession, jobs: Jobs, guests: Guests) -> None:
         self.session, self.jobs, self.guests = session, jobs, guests
         self._pickups_lock = threading.Lock()
+        self._proposal_lock = threading.Lock()
         self._proposal: tuple[object, Proposal] | None = None
 
     def routes(self) -> list[Route]:
@@ -191,27 +193,30 @@ class EditRoutes:
 
         def list_doubts() -> dict[str, Any]:
             proposal = self._current_proposal()
+            view = self.session.view
             doubtful = exchanges.doubtful_exchanges(proposal)
             exchange_rows = [
-                _exchange_row(self.session.view, proposal, exchange)
-                for exchange in doubtful[:_MAX_EXCHANGES]
+                _exchange_row(view, proposal, exchange) for exchange in doubtful[:_MAX_EXCHANGES]
             ]
             shown = [each for each in exchanges.all_exchanges(proposal) if each.id == shown_id]
             return {
                 "exchanges": exchange_rows,
                 "exchange_count": len(doubtful),
                 "total": sum(len(exchange.doubtful_turns) for exchange in doubtful),
-                "shown": _exchange_row(self.session.view, proposal, shown[0]) if shown else None,
+                "shown": _exchange_row(view, proposal, shown[0]) if shown else None,
             }
 
-        return JSONResponse(await self.session.run("looking at who says what", list_doubts))
+        # not in the main thread, where edits would wait for it
+        return JSONResponse(await run_in_threadpool(list_doubts))
 
     def _current_proposal(self) -> Proposal:
-        """Returns the proposal for the current texts. Runs in the main thread: it reads text."""
-        stamp = self.session.text_stamp()
-        if self._proposal is None or self._proposal[0] != stamp:
-            self._proposal = stamp, new_characters.propose(self.session.view.project)
-        return self._proposal[1]
+        """Returns the proposal for the current texts; from any thread."""
+        with self._proposal_lock:
+            stamp = self.session.text_stamp()
+            if self._proposal is None or self._proposal[0] != stamp:
+                project, scripts = self.session.view.project, self.session.scripts()
+                self._proposal = stamp, new_characters.propose(project, scripts=scripts)
+            return self._proposal[1]
 
     def _apply_decision(self, body: Mapping[str, Any]) -> Edit:
         """Decides an exchange, or a turn of it."""
@@ -235,7 +240,8 @@ class EditRoutes:
             edit = replace(edit, changes=(*edit.changes, *added.changes))
         edits.apply(proposal.project, edit)
         # with somebody more in the cast, the rules may decide otherwise
-        self._proposal = (self.session.text_stamp(), proposal) if added is None else None
+        with self._proposal_lock:
+            self._proposal = (self.session.text_stamp(), proposal) if added is None else None
         return edit
 
     # -- notes -------------------------------------------------------------------------------------
@@ -456,7 +462,7 @@ def _exchange_row(
     return {
         "id": exchange.id,
         "chapter": exchange.chapter + 1,
-        "title": view.book.chapters[exchange.chapter].title,
+        "title": proposal.chapters[exchange.chapter].title,
         "source": f"{places.relative_path(first.path, view.book)}:{first.line_number}",
         "names": list(exchange.names),
         "turns": [

@@ -42,6 +42,7 @@ from narrator.studio.events import Events
 from narrator.studio.lengths import ChapterLengths
 from narrator.studio.sounds import PLAYABLE_TYPES, FileBytes, TakeCache, TakesBytes
 from narrator.text import speaker_files
+from narrator.text.lines import Chapter
 from narrator.text.memo import LastValues
 
 _T = TypeVar("_T")
@@ -171,6 +172,10 @@ class ProjectSession:
         """The last reading."""
         assert self._view is not None  # the studio begins with one
         return self._view
+
+    def scripts(self) -> LastValues[Chapter]:
+        """Returns the chapters as they were read last, for others that read the same texts."""
+        return self._readings.scripts.copy()
 
     # -- tasks in the main thread ------------------------------------------------------------------
 

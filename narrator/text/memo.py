@@ -29,6 +29,12 @@ class LastValues(Generic[ValueT]):
             entry = self._entries[slot] = (key, make())
         return entry[1]
 
+    def copy(self) -> LastValues[ValueT]:
+        """Returns a cache of the same values, for somebody who may need others."""
+        values = LastValues[ValueT]()
+        values._entries = dict(self._entries)
+        return values
+
     def forget(self, slot: Hashable) -> None:
         """Drops the value of a slot."""
         self._entries.pop(slot, None)

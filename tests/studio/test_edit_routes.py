@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from narrator.pipeline import edits, pickups, reviews
+from narrator.pipeline import edits, new_characters, pickups, reviews
 from narrator.pipeline.book_plan import BookPlan
 from narrator.pipeline.pickups import Pickup
 from narrator.studio import session as sessions
@@ -392,9 +395,29 @@ def test_a_doubtful_exchange_is_decided(asking: Opened) -> None:
     assert exchange["id"] not in [one["id"] for one in left["exchanges"]]
 
 
-def test_a_chunk_says_how_sure_its_speaker_is(asking: Opened) -> None:
-    from narrator.pipeline import new_characters
+def test_an_edit_does_not_wait_for_the_search_for_doubtful_speakers(
+    asking: Opened, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    propose, begun, may_end = new_characters.propose, threading.Event(), threading.Event()
 
+    def slow_propose(*args: Any, **options: Any) -> Any:
+        begun.set()
+        assert may_end.wait(60)
+        return propose(*args, **options)
+
+    monkeypatch.setattr(new_characters, "propose", slow_propose)
+    with ThreadPoolExecutor(1) as threads:
+        doubts = threads.submit(asking.page.get, "/api/doubts")
+        try:
+            assert begun.wait(60)
+            edit(asking, kind="speaker", chunk="1.3", speaker="Ben")
+            assert not doubts.done()
+        finally:
+            may_end.set()
+        assert doubts.result(60).json["exchange_count"] > 0
+
+
+def test_a_chunk_says_how_sure_its_speaker_is(asking: Opened) -> None:
     new_characters.write(new_characters.propose(asking.session.view.project))
     asking.look()
     sure = {row["text"]: row["sure"] for row in asking.chapter(2)["chunks"]}
