@@ -203,10 +203,10 @@ class OpenedLibrary:
 
 
 @contextlib.contextmanager
-def opened_library(folder: Path) -> Iterator[OpenedLibrary]:
+def opened_library(folder: Path, port: int = 0) -> Iterator[OpenedLibrary]:
     """A start page of the projects of a folder."""
     library, keys = Library(folder), LinkKeys(lambda token: None)
-    place = app.listen("127.0.0.1", 0)
+    place = app.listen("127.0.0.1", port)
     with tasks_in_a_thread() as loop, mock.patch("uvicorn.server.asyncio", Hurried()):
         library.set_loop(loop)
         with app.serving_studio(app.Studio(library, keys, place)):

@@ -34,13 +34,13 @@ PORT_FILE = "studio.port"
 class BookApp:
     """The application of one book, which has been read."""
 
-    def __init__(self, session: ProjectSession) -> None:
-        """Raises StorageError if the list of guests is damaged."""
+    def __init__(self, session: ProjectSession, guests: Guests | None = None) -> None:
+        """`guests` are those of the book, where they were read before. Raises StorageError if their
+        list is damaged."""
         self.session, self.jobs = session, Jobs(session)
+        self.guests = guests or Guests(people.path_of(session.view.project))
         # tells all pages, and ends those of people who are not welcome any more
-        self.guests = Guests(
-            people.path_of(session.view.project), lambda: session.events.send({"type": "people"})
-        )
+        self.guests.on_change = lambda: session.events.send({"type": "people"})
         self._people_routes = PeopleRoutes(self.guests)
         self._report = ReportRoutes(session)
         self._quick_voice = quick_voice = QuickVoice()
@@ -63,10 +63,9 @@ class BookApp:
 
     @property
     def is_idle(self) -> bool:
-        """True if no page of it is open, nobody is invited, and no job runs or waits."""
+        """True if no page of it is open, and no job runs or waits."""
         state = self.jobs.state()
-        is_awaited = bool(state["running"] or state["queue"] or self.guests.rows)
-        return self.session.events.is_unheard and not is_awaited
+        return self.session.events.is_unheard and not (state["running"] or state["queue"])
 
     def set_loop(self, loop: asyncio.AbstractEventLoop) -> None:
         """Sets the main thread's event loop, which runs all tasks."""

@@ -21,16 +21,16 @@ from starlette.responses import FileResponse, JSONResponse, RedirectResponse, Re
 from starlette.routing import Mount, Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from narrator.errors import EngineUnavailable
+from narrator.errors import EngineUnavailable, NarratorError
 from narrator.importing import remove_abandoned_folders
 from narrator.pipeline.session import logging_to
 from narrator.project import load
-from narrator.studio import server
+from narrator.studio import people, server
 from narrator.studio.book_app import BookApp
 from narrator.studio.events import Events
 from narrator.studio.import_routes import ImportRoutes
 from narrator.studio.pages import start_page, static_response
-from narrator.studio.people import LinkKeys
+from narrator.studio.people import OWNER, Guests, LinkKeys
 from narrator.studio.projects import ProgressCounts, find_project, find_projects, project_row
 from narrator.studio.session import NotFound, ProjectSession
 from narrator.web import bodies
@@ -60,6 +60,8 @@ class Library:
         )
         self._books: dict[str, BookApp] = {}
         """By id, the one that was opened last at the end."""
+        self._guests: dict[str, Guests] = {}
+        """Those of all books that have some, by the book's id."""
         self._logs: dict[str, contextlib.ExitStack] = {}
         self._opening = asyncio.Lock()
         self._progress = ProgressCounts()
@@ -75,6 +77,12 @@ class Library:
     def start(self, place: Endpoint, keys: LinkKeys) -> None:
         self._place, self._keys = place, keys
         remove_abandoned_folders(self.folder)
+        for project in find_projects(self.folder):
+            with contextlib.suppress(NarratorError):  # who opens the book is told
+                guests = Guests(people.path_of(load.load(project.manifest)))
+                self._guests[project.id] = guests
+                guests.book = f"/book/{project.id}"
+                keys.admit(guests)
 
     def refresh(self) -> None:
         for book in list(self._books.values()):
@@ -129,11 +137,7 @@ class Library:
         """Opens a project's studio, which may take as long as its text takes to be read."""
         await bodies.read_json(request)
         id = request.path_params["id"]
-        place = await run_in_threadpool(find_project, self.folder, id)
-        async with self._opening:
-            if id not in self._books:
-                await self._close_idle_books()
-                await self._open_book(id, place.manifest)
+        await self.open_book(id)
         return JSONResponse({"address": f"/book/{id}/"})
 
     # -- open books --------------------------------------------------------------------------------
@@ -142,14 +146,25 @@ class Library:
         """Returns an open book, or None."""
         return self._books.get(id)
 
-    async def _open_book(self, id: str, manifest: Path) -> None:
+    async def open_book(self, id: str) -> BookApp:
+        """Opens a book, unless it is open. Raises NotFound, NarratorError."""
+        place = await run_in_threadpool(find_project, self.folder, id)
+        async with self._opening:
+            if id not in self._books:
+                await self._close_idle_books()
+                await self._read_book(id, place.manifest)
+        return self._books[id]
+
+    async def _read_book(self, id: str, manifest: Path) -> None:
         session = ProjectSession(manifest, Events())
         assert self._loop is not None
         assert self._place is not None
         assert self._keys is not None
         session.set_loop(self._loop)
         await session.run("reading the manuscript", partial(_read_in_any_voice, session))
-        book = BookApp(session)
+        guests = self._guests.get(id)
+        book = BookApp(session, guests if guests and guests.is_current else None)
+        self._guests[id] = book.guests
         self._logs[id] = contextlib.ExitStack()
         self._logs[id].enter_context(logging_to(session.view.project))
         book.start(self._place, self._keys, f"/book/{id}")
@@ -164,6 +179,8 @@ class Library:
     def _close_book(self, id: str) -> None:
         self._books.pop(id).close()
         self._logs.pop(id).close()
+        assert self._keys is not None
+        self._keys.admit(self._guests[id])  # they may come again, which opens the book
 
 
 def _read_in_any_voice(session: ProjectSession) -> None:
@@ -185,6 +202,8 @@ class _Dispatcher:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         id = scope["path_params"]["id"]
         book = self._library.find_book(id)
+        if book is None and scope["person"] is not OWNER:
+            book = await self._library.open_book(id)  # the guard lets guests into their own alone
         answer: ASGIApp
         if book is not None:
             answer = book.app

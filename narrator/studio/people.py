@@ -122,9 +122,9 @@ def path_of(project: Project) -> Path:
 class Guests:
     """The guests of a book."""
 
-    def __init__(self, path: Path, on_change: Callable[[], None] = lambda: None) -> None:
-        """`on_change` is called after each change. Raises StorageError."""
-        self._path, self._on_change, self._mutex = path, on_change, threading.Lock()
+    def __init__(self, path: Path) -> None:
+        """Raises StorageError."""
+        self._path, self._mutex, self._stamp = path, threading.Lock(), files.stamp(path)
         self._list = files.load_work(
             path,
             _GuestList,
@@ -134,6 +134,13 @@ class Guests:
         )
         self.book = ""
         """The address of the book, as in /book/1f."""
+        self.on_change: Callable[[], None] = lambda: None
+        """Is called after each change."""
+
+    @property
+    def is_current(self) -> bool:
+        """True unless another process has changed the file."""
+        return files.stamp(self._path) == self._stamp
 
     @property
     def rows(self) -> tuple[Guest, ...]:
@@ -232,8 +239,8 @@ class Guests:
 
     def _save(self, guest_list: _GuestList) -> None:
         files.save_json(self._path, asdict(guest_list))
-        self._list = guest_list
-        self._on_change()
+        self._list, self._stamp = guest_list, files.stamp(self._path)
+        self.on_change()
 
 
 def _latest(hashes: tuple[str, ...], new: str) -> tuple[str, ...]:
@@ -257,7 +264,7 @@ def _checked_name(name: str) -> str:
 
 
 class LinkKeys:
-    """The owner's next link and cookies, and the guests of all open books."""
+    """The owner's next link and cookies, and the guests of all books."""
 
     def __init__(self, on_used: Callable[[str], None]) -> None:
         """`on_used` is called with the token of the owner's next link once theirs was used."""
@@ -271,7 +278,7 @@ class LinkKeys:
         self._guests = {**self._guests, guests.book: guests}
 
     def dismiss(self, guests: Guests) -> None:
-        """Lets the guests of a book in no more, since it closes."""
+        """Lets the guests of a book in no more."""
         self._guests = {book: row for book, row in self._guests.items() if row is not guests}
 
     def redeem(self, token: str) -> tuple[str, Person] | None:

@@ -7,6 +7,7 @@ import csv
 import http.client
 import json
 import re
+import shutil
 import ssl
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,6 +19,7 @@ from starlette.routing import BaseRoute, Mount, Route
 
 from narrator.pipeline import pickups
 from narrator.studio import edit_routes, people
+from narrator.studio import library as library_module
 from narrator.studio.people import Rights, may
 from narrator.web import certificates, listening
 from tests import studios
@@ -61,8 +63,6 @@ def guest_id(studio: Opened, name: str) -> str:
 
 @pytest.fixture(scope="module")
 def library(spoken: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[OpenedLibrary]:
-    import shutil
-
     folder = tmp_path_factory.mktemp("books")
     for name in ("walks", "other"):
         shutil.copytree(spoken, folder / name)
@@ -165,6 +165,39 @@ def test_a_guest_of_one_book_sees_no_other_and_no_start_page(library: OpenedLibr
     assert guest.get("/static/style.css").status == 200
 
 
+def test_a_guest_s_link_and_cookie_open_their_book_and_no_other_behind_the_start_page(
+    spoken: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(library_module, "MAX_OPEN_BOOKS", 1)
+    for name in ("walks", "other"):
+        shutil.copytree(spoken, tmp_path / name)
+    with studios.opened_library(tmp_path) as shelf:
+        walks, port = shelf.open(shelf.id_of("walks")), shelf.page.port
+        tokens = [invite(shelf.page, name, book=walks.rstrip("/")) for name in ("Ann", "Ben")]
+        ann = enter(port, tokens[0])
+    (tmp_path / "broken").mkdir()
+    (tmp_path / "broken" / "book.yaml").write_text("title: [\n")
+    with studios.opened_library(tmp_path, port) as shelf:
+        other = f"/book/{shelf.id_of('other')}/"
+        ben = enter(port, tokens[1])
+        for path in ("/", other):
+            assert ann.get(path).headers["location"] == walks
+        assert ann.get(f"{other}api/book").status == 403
+        assert shelf.library.find_book(shelf.id_of("walks")) is None
+        assert ben.get(f"{walks}api/book").json["you"]["name"] == "Ben"
+        assert ann.get(walks).status == 200
+        assert shelf.library.find_book(shelf.id_of("other")) is None
+        assert Visitor(port).get(walks).status == 401
+        shelf.open(shelf.id_of("other"))
+        assert shelf.library.find_book(shelf.id_of("walks")) is None  # it made room
+        assert ann.get(f"{walks}api/book").status == 200
+        guests = shelf.page.get(f"{walks}api/people").json["guests"]
+        for guest in guests:
+            origin = f"http://{shelf.page.host}"
+            shelf.page.ask("DELETE", f"{walks}api/people/{guest['id']}", origin=origin)
+        assert [page.get(walks).status for page in (ann, ben)] == [401, 401]
+
+
 def test_a_listener_is_told_nothing_of_work_and_files(studio: Opened) -> None:
     guest = guest_of(studio)
     (studio.session.path / "book.yaml").write_text("title: [\n")
@@ -252,8 +285,6 @@ def test_a_guest_who_is_removed_while_connected_is_told_no_more(studio: Opened) 
 
 
 def test_guests_are_known_on_another_day_by_hashes_alone(spoken: Path, tmp_path: Path) -> None:
-    import shutil
-
     folder = tmp_path / "book"
     shutil.copytree(spoken, folder)
     with studios.opened(folder) as studio:
