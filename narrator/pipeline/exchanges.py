@@ -382,8 +382,8 @@ def _require_in_cast(proposal: Proposal, names: set[str]) -> None:
         speakers = roles.find_speakers(name)
         if not speakers or set(speakers) & set(proposal.new_names):
             raise UsageError(
-                f"“{excerpt(name)}” is not in {proposal.project.path.name}: `narrator cast "
-                "--write` adds those that were found"
+                f"“{excerpt(name)}” is not in {proposal.project.path.name}: “Find who "
+                "speaks” in the studio, or `narrator cast --write`, adds those that were found"
             )
 
 

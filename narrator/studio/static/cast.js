@@ -6,6 +6,7 @@ import { choice, field } from "./dialogs.js";
 import { byId, fill, h, icon, refill } from "./dom.js";
 import { goTo } from "./loading.js";
 import { say } from "./messages.js";
+import { newSpeaker } from "./newspeaker.js";
 import { pane } from "./panes.js";
 import { playBlob, playUrl } from "./samples.js";
 import { colorOf, on, state } from "./store.js";
@@ -46,6 +47,8 @@ function draw() {
     state.book.speakers.length < 2 ? oneVoice() : null,
     cast.speakers.length > MANY ? finder() : null,
     h("ul", { class: "cast" }, ...rows),
+    addition,
+    state.book.speakers.length < 2 ? null : finding(),
   );
 }
 
@@ -70,27 +73,65 @@ function finder() {
 
 /** A book in which nobody has been found yet who speaks. */
 function oneVoice() {
-  const find = h(
-    "button",
-    { class: "main wide", "data-keep": "find", onclick: () => findAll(find) },
-    icon("who"),
-    "Find who speaks",
-  );
   const told =
     "One voice reads all of this book. Those who speak in it can be found by rules: they come into book.yaml, each with a description of a voice, and who says what comes into a file beside each text. It can be undone.";
   return h(
     "section",
     { class: "one-voice" },
     h("p", { class: "note" }, told),
-    find,
-    h("p", { class: "note" }, "The same in a terminal: narrator cast --write"),
+    finding("main wide"),
+    h("p", { class: "note" }, "The same in a terminal: narrator cast --find --write"),
   );
 }
 
+/** A button that looks for people, and what it found last. @param {string} [kind] */
+function finding(kind = "") {
+  const find = h(
+    "button",
+    { class: kind, "data-keep": "find", onclick: () => findAll(find) },
+    icon("who"),
+    kind ? "Find who speaks" : "Find who else speaks",
+  );
+  return h("div", { class: "one-voice" }, find, outcome && h("p", { class: "note", role: "status" }, outcome));
+}
+
+const newcomer = newSpeaker("Name of the new speaker");
+/** It is there as long as the page: what is written in it stays while the panel is drawn anew. */
+const addition = h(
+  "form",
+  {
+    class: "voice-form",
+    onsubmit: async (event) => {
+      event.preventDefault();
+      const fields = newcomer.fields();
+      if (!fields.speaker) {
+        say("Write the name first");
+        newcomer.focus();
+      } else if (await attempt(() => sendEdit({ kind: "add", ...fields }))) {
+        newcomer.clear();
+        open = fields.speaker;
+        load();
+      }
+    },
+  },
+  newcomer.element,
+  h(
+    "div",
+    { class: "row" },
+    h("button", { type: "submit", "data-keep": "add-speaker" }, "Add a speaker"),
+    h("small", {}, "Lines are given in the text: choose some, and press v."),
+  ),
+);
+
 /** What is shown of the search for people, while it goes on. @type {HTMLElement | null} */
 let search = null;
+/** What came of it, if nobody was found. */
+let outcome = "";
 
 async function findAll(button) {
+  const before = namesOf(cast.speakers);
+  outcome = "";
+  button.nextElementSibling?.remove();
   const bar = h("progress", { max: 3, "aria-label": "Looking for who speaks" });
   const stage = h("span", {}, "Reading the book …");
   const elapsed = h("small", { "aria-hidden": "true" });
@@ -103,12 +144,16 @@ async function findAll(button) {
   button.after(search);
   const begin = performance.now();
   const clock = setInterval(() => fill(elapsed, span((performance.now() - begin) / 1000)), 1000);
-  await attempt(() => sendEdit({ kind: "cast" }));
+  const answer = await attempt(() => sendEdit({ kind: "cast" }));
   clearInterval(clock);
   search.remove();
   search = null;
   button.hidden = false;
-  load();
+  await load();
+  if (!answer || namesOf(cast.speakers) !== before) return;
+  outcome = `${answer.what}. Add speakers by name here, or where you give lines to them: choose a line and press v.`;
+  outcome = outcome[0].toUpperCase() + outcome.slice(1);
+  draw();
 }
 on("event:casting", (event) => search?.show(event));
 

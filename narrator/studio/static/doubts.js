@@ -6,6 +6,7 @@ import { field } from "./dialogs.js";
 import { byId, h, icon, refill } from "./dom.js";
 import { openChapter } from "./loading.js";
 import { say } from "./messages.js";
+import { newSpeaker } from "./newspeaker.js";
 import { pane } from "./panes.js";
 import { playFrom } from "./player.js";
 import { choose, colorOf, on, state } from "./store.js";
@@ -122,6 +123,7 @@ function draw() {
     ),
     h("ol", { class: "candidates" }, ...shown.names.map(candidate)),
     somebodyElse(),
+    somebodyNew,
     h(
       "div",
       { class: "row decisions" },
@@ -206,6 +208,28 @@ function somebodyElse() {
   return field("Somebody else", select);
 }
 
+const newcomer = newSpeaker("Somebody who is not in the cast yet");
+/** It is there as long as the page: what is written in it stays while the panel is drawn anew. */
+const somebodyNew = h(
+  "form",
+  {
+    class: "voice-form",
+    onsubmit: (event) => {
+      event.preventDefault();
+      if (!newcomer.name()) {
+        say("Write the name first");
+        newcomer.focus();
+        return;
+      }
+      const fields = newcomer.fields();
+      newcomer.clear();
+      name(fields.speaker, fields);
+    },
+  },
+  newcomer.element,
+  h("div", { class: "row" }, h("button", { type: "submit", "data-keep": "new-give" }, "Add, and say it is they")),
+);
+
 function candidate(name, i) {
   return h(
     "li",
@@ -248,12 +272,12 @@ export function pressDoubtKey(key) {
   return true;
 }
 
-/** Says who speaks: the turn at the cursor, or the rest. @param {string} speaker */
-function name(speaker) {
+/** Says who speaks: the turn at the cursor, or the rest. @param {string} speaker @param {any} [fields] */
+function name(speaker, fields = {}) {
   const decided = isRest ? shown.turns.slice(cursor) : [shown.turns[cursor]];
   const isKnown = decided.every((one) => one.decided && one.speaker === speaker);
   for (const one of decided) Object.assign(one, { speaker, doubtful: false, decided: true });
-  if (!isKnown) decide(isRest ? "rest" : "one", speaker);
+  if (!isKnown) decide(isRest ? "rest" : "one", { speaker, ...fields });
   if (!isRest) {
     const next = nextDoubtful(cursor);
     if (next < 0) return turnDoubt(1);
@@ -269,13 +293,13 @@ function asShown() {
   turnDoubt(1);
 }
 
-/** Sends a decision on the turn at the cursor. @param {string} decision @param {string} [speaker] */
-function decide(decision, speaker = "") {
+/** Sends a decision on the turn at the cursor. @param {string} decision @param {any} [fields] the speaker */
+function decide(decision, fields = {}) {
   const where = { id: shown.id, turn: cursor };
   past.push({ id: shown.id, cursor });
   unwritten += 1;
   writing = writing.then(async () => {
-    await attempt(() => sendEdit({ kind: "exchange", ...where, decision, speaker }));
+    await attempt(() => sendEdit({ kind: "exchange", ...where, decision, ...fields }));
     unwritten -= 1;
     loadDoubts();
   });
@@ -311,7 +335,7 @@ async function hear() {
   await openChapter(shown.chapter);
   const place = state.chapter.chunks.findIndex((chunk) => chunk.text.includes(words));
   if (place < 0) {
-    say("Its sentence has changed meanwhile");
+    say("Its line has changed meanwhile");
     return;
   }
   choose(place);

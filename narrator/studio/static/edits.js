@@ -235,7 +235,7 @@ function wordButtons(text, written, spoken) {
   );
   return h(
     "div",
-    { class: "word-buttons", role: "group", "aria-label": "Words of this sentence" },
+    { class: "word-buttons", role: "group", "aria-label": "Words of this line" },
     ...buttons,
   );
 }

@@ -296,6 +296,7 @@ function drawPeople() {
     }, 1000);
     try {
       const { what } = await post(api("edits"), { kind: "cast" });
+      mine.found = `${what[0].toUpperCase()}${what.slice(1)}.`;
       say(what, "people");
     } catch (error) {
       complain(error);
@@ -323,8 +324,9 @@ function drawPeople() {
       find,
       book.finding
         ? h("span", { class: "note", role: "status" }, `Reading who says what … ${book.finding === true ? "" : book.finding}`)
-        : h("small", {}, "Quoted people get voices of their own. Correct them later in the studio, or undo it there."),
+        : h("small", {}, "Quoted people get voices of their own. Correct them later in the studio, or undo it there; others are added there by name."),
     ),
+    book.found && h("p", { class: "note", role: "status" }, book.found),
   );
 }
 

@@ -44,7 +44,7 @@ function ask(wait = 90) {
 function draw() {
   const chunk = chosenChunk();
   if (!chunk) {
-    refill(box, h("p", { class: "empty" }, "Choose a sentence: here is what became of it."));
+    refill(box, h("p", { class: "empty" }, "Choose a line: here is what became of it."));
     return;
   }
   refill(

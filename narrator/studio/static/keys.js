@@ -43,7 +43,7 @@ const ALL_KEYS = [
     "Listen",
     [
       ["Play, pause", ["Space"], () => toggle()],
-      ["Play from the chosen sentence", ["Enter"], () => playFrom(state.chosen)],
+      ["Play from the chosen line", ["Enter"], () => playFrom(state.chosen)],
       [
         "Five seconds back, on",
         ["ArrowLeft", "ArrowRight"],
@@ -60,10 +60,10 @@ const ALL_KEYS = [
   [
     "Go",
     [
-      ["Next sentence", ["ArrowDown", "j"], (event) => (event.shiftKey ? extendStretch(1) : step(1))],
-      ["Sentence before", ["ArrowUp", "k"], (event) => (event.shiftKey ? extendStretch(-1) : step(-1))],
+      ["Next line", ["ArrowDown", "j"], (event) => (event.shiftKey ? extendStretch(1) : step(1))],
+      ["Line before", ["ArrowUp", "k"], (event) => (event.shiftKey ? extendStretch(-1) : step(-1))],
       [
-        "Choose more: the next sentence too, the one before",
+        "Choose more: the next line too, the one before",
         ["J", "K"],
         (event) => extendStretch(event.key.toLowerCase() === "j" ? 1 : -1),
       ],

@@ -127,11 +127,12 @@ export function plain(text) {
 
 // -- speakers --------------------------------------------------------------------------------------
 
-/** @param {Chunk} chunk @param {any} edit @param {string} speaker @param {() => void} askAgain */
-export function sendSpeaker(chunk, edit, speaker, askAgain) {
+/** @param {Chunk} chunk @param {any} edit @param {() => void} askAgain */
+export function sendSpeaker(chunk, edit, askAgain) {
+  const { speaker } = edit;
   return send(
     chunk,
-    { kind: "speaker", speaker, ...edit },
+    { kind: "speaker", ...edit },
     (chunks, place) =>
       chunks.map((one, i) => (i === place ? { ...one, speakers: [speaker], pending: true } : one)),
     (error) => ({

@@ -86,7 +86,7 @@ function draw() {
   const number = state.chapter?.number ?? 1;
   refill(
     buttons,
-    h("button", { "data-keep": "add", onclick: () => flag() }, icon("flag"), "Flag this sentence"),
+    h("button", { "data-keep": "add", onclick: () => flag() }, icon("flag"), "Flag this line"),
     ...(canEdit ? lists(number) : []),
   );
   const titles = new Map(state.book?.chapters.map((one) => [String(one.number), one.title]));

@@ -4,6 +4,7 @@ import { sendEdit } from "./actions.js";
 import { choice, field, open } from "./dialogs.js";
 import { quoted } from "./edits.js";
 import { fill, h } from "./dom.js";
+import { newSpeaker } from "./newspeaker.js";
 import { sendSpeaker } from "./pending.js";
 import { choose, chosenChunk, colorOf, placeOf, scriptOf, state } from "./store.js";
 import { clearStretch, wholeStretch } from "./stretch.js";
@@ -42,9 +43,9 @@ async function giveChunk() {
   if (wantsMore) return giveStretch(wholeStretch(place, place));
   if (!isDone) return false;
   const manner = style.value.trim() === chunk.style ? null : style.value.trim();
-  const edit = { style: manner, words: which.words() || null };
+  const edit = { style: manner, words: which.words() || null, ...speaker.fields() };
   // shown at once: the window does not wait for the server
-  return sendSpeaker(chunk, edit, speaker.name(), () => {
+  return sendSpeaker(chunk, edit, () => {
     choose(placeOf(chunk.id));
     return giveChunk();
   });
@@ -176,7 +177,7 @@ async function giveStretch(chosen) {
         stop: stretch.stop,
       };
       return mode === "give"
-        ? sendEdit({ kind: "give", ...lines, speaker: speaker.name(), whose: whose.value })
+        ? sendEdit({ kind: "give", ...lines, whose: whose.value, ...speaker.fields() })
         : sendEdit({ kind: "swap", ...lines, speaker: pair[0].value, other: pair[1].value });
     },
   });
@@ -199,12 +200,19 @@ function options(select, rows, otherwise = rows[0]?.[0]) {
 // -- the cast --------------------------------------------------------------------------------------
 
 /**
- * The cast as a list to choose from, those near a place first; digits choose.
+ * The cast as a list to choose from, those near a place first; digits choose. Or somebody new.
  * @param {number} place @param {string | undefined} name who is chosen at first
  */
 function speakerChoice(place, name) {
   const speakers = nearest(place);
   let chosen = speakers.some((one) => one.name === name) ? name : speakers[0].name;
+  const newcomer = newSpeaker("Or somebody new", (name) => {
+    for (const input of group.querySelectorAll("input")) input.checked = !name && input.value === chosen;
+  });
+  function take(name) {
+    chosen = name;
+    newcomer.clear();
+  }
   const radios = speakers.map((speaker, i) =>
     h(
       "label",
@@ -215,7 +223,7 @@ function speakerChoice(place, name) {
         value: speaker.name,
         checked: speaker.name === chosen,
         autofocus: speaker.name === chosen,
-        onchange: () => (chosen = speaker.name),
+        onchange: () => take(speaker.name),
       }),
       i < 9 ? h("kbd", {}, i + 1) : null,
       h("span", { class: `c${colorOf(speaker.name)}` }, speaker.name),
@@ -228,11 +236,14 @@ function speakerChoice(place, name) {
       /^[1-9]$/.test(event.key) && radios[Number(event.key) - 1]?.querySelector("input");
     if (!input || event.ctrlKey || event.metaKey || event.altKey) return;
     input.checked = true;
-    chosen = input.value;
+    take(input.value);
     input.focus();
   });
   const find = speakers.length > 12 ? finder(radios, speakers) : null;
-  return { elements: [find, group].filter(Boolean), name: () => chosen };
+  return {
+    elements: [find, group, newcomer.element].filter(Boolean),
+    fields: () => (newcomer.name() ? newcomer.fields() : { speaker: chosen }),
+  };
 }
 
 /** Shows of a large cast those whose names have some letters. */

@@ -1,0 +1,30 @@
+// A speaker who is not in the cast yet: a name and a pronoun. The edit that has them adds the speaker.
+
+import { field } from "./dialogs.js";
+import { h } from "./dom.js";
+
+const PRONOUNS = [["", "not known"], ["he", "he"], ["she", "she"], ["they", "they"], ["it", "it"]];
+
+/** Fields for a new speaker. @param {string} words @param {(name: string) => void} [onName] */
+export function newSpeaker(words, onName) {
+  const name = h("input", {
+    type: "text",
+    autocomplete: "off",
+    spellcheck: "false",
+    "data-keep": "new-name",
+    oninput: () => onName?.(name.value.trim()),
+  });
+  const pronoun = h(
+    "select",
+    { "data-keep": "new-pronoun" },
+    ...PRONOUNS.map(([value, label]) => h("option", { value }, label)),
+  );
+  return {
+    element: h("div", { class: "row ends" }, field(words, name), field("Pronoun", pronoun)),
+    name: () => name.value.trim(),
+    focus: () => name.focus(),
+    clear: () => (name.value = ""),
+    /** What an edit says of the speaker. */
+    fields: () => ({ speaker: name.value.trim(), adds: true, pronoun: pronoun.value }),
+  };
+}
