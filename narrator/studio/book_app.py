@@ -41,7 +41,7 @@ class BookApp:
         self.guests = guests or Guests(people.path_of(session.view.project))
         # tells all pages, and ends those of people who are not welcome any more
         self.guests.on_change = lambda: session.events.send({"type": "people"})
-        self._people_routes = PeopleRoutes(self.guests)
+        self._people_routes = PeopleRoutes(self.guests, session.path)
         self._report = ReportRoutes(session)
         self._quick_voice = quick_voice = QuickVoice()
         self.hearing = HearingRoutes(session, self.jobs)

@@ -5,6 +5,8 @@ Links are shown once, as text and as a QR code, and are not kept.
 
 from __future__ import annotations
 
+import shlex
+from pathlib import Path
 from typing import Any
 
 from starlette.concurrency import run_in_threadpool
@@ -13,6 +15,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from narrator.errors import UsageError
+from narrator.installation import install_command
 from narrator.studio.people import Guest, Guests, LinkKeys, Rights
 from narrator.studio.session import NotFound
 from narrator.web import bodies
@@ -22,8 +25,9 @@ from narrator.web.listening import Endpoint
 class PeopleRoutes:
     """Routes that invite people to a book."""
 
-    def __init__(self, guests: Guests) -> None:
-        self.guests = guests
+    def __init__(self, guests: Guests, path: Path) -> None:
+        """`path` is that of the book, as it was given."""
+        self.guests, self.path = guests, path
         self.keys: LinkKeys | None = None
         self.place: Endpoint | None = None
 
@@ -41,7 +45,7 @@ class PeopleRoutes:
         return JSONResponse(
             {
                 "name": self.guests.owner_name,
-                "is_local": self.place.is_local,
+                "restart": self._restart_command(),
                 "is_encrypted": self.place.certificate is not None,
                 "guests": [_guest_row(guest) for guest in self.guests.rows],
             }
@@ -77,8 +81,17 @@ class PeopleRoutes:
 
     def _link_row(self, token: str) -> dict[str, Any]:
         assert self.place is not None
-        link = f"{self.place.network_url}?token={token}"
-        return {"link": link, "qr": qr_picture(link)}
+        link, restart = f"{self.place.network_url}?token={token}", self._restart_command()
+        picture = None if restart else qr_picture(link)
+        install = "" if restart or picture else install_command("studio")
+        return {"link": link, "qr": picture, "restart": restart, "install": install}
+
+    def _restart_command(self) -> str:
+        """Returns the command after which other machines reach the book; "" where they do."""
+        assert self.place is not None
+        if not self.place.is_local:
+            return ""
+        return shlex.join(["narrator", "studio", str(self.path), "--listen", "0.0.0.0"])
 
 
 def _guest_row(guest: Guest) -> dict[str, Any]:

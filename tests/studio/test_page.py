@@ -571,6 +571,10 @@ def test_a_guest_listens_and_flags_until_removed(chromium: Browser, studio: Stud
     owner.keyboard.press("Enter")
     link = window.get_by_label("Link", exact=True)
     expect(window.get_by_role("status")).to_contain_text("A link for Ann")
+    expect(window.get_by_role("status")).to_contain_text(
+        f"works on this machine alone. For other machines, close the studio, start it with "
+        f"narrator studio {studio.folder} --listen 0.0.0.0"
+    )
     context = chromium.new_context(base_url=owner.url.partition("#")[0])
     with contextlib.closing(context):
         page = context.new_page()

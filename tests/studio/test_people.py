@@ -21,6 +21,7 @@ from narrator.pipeline import pickups
 from narrator.studio import edit_routes, people
 from narrator.studio import library as library_module
 from narrator.studio.people import Rights, may
+from narrator.studio.people_routes import PeopleRoutes
 from narrator.web import certificates, listening
 from tests import studios
 from tests.studios import Answer, Opened, OpenedLibrary, Visitor
@@ -409,13 +410,38 @@ def test_a_damaged_list_of_guests_lets_nobody_in(spoken: Path, tmp_path: Path) -
 # -- a phone, and TLS ------------------------------------------------------------------------------
 
 
-def test_the_owner_s_phone_has_a_link_and_a_picture_of_it(studio: Opened) -> None:
-    pytest.importorskip("segno", reason="QR codes: the extra `studio`")
+def test_the_owner_s_phone_has_a_link(studio: Opened) -> None:
     answer = studio.page.post("/api/people/phone").json
-    assert answer["qr"].startswith("data:image/svg+xml")
     token = answer["link"].partition("?token=")[2]
     phone = Visitor(studio.place.port).opened(token)
     assert phone.get("/api/people").status == 200
+
+
+def test_a_link_of_this_machine_alone_says_how_to_let_others_in(studio: Opened) -> None:
+    command = f"narrator studio {studio.session.path} --listen 0.0.0.0"
+    answer = studio.page.post("/api/people", {"name": "Ann", "rights": "listen"}).json
+    assert (answer["qr"], answer["install"], answer["restart"]) == (None, "", command)
+    assert studio.page.get("/api/people").json["restart"] == command
+
+
+@pytest.mark.parametrize("has_segno", [True, False])
+def test_a_link_for_others_has_an_address_of_the_network_and_a_picture(has_segno: bool) -> None:
+    if has_segno:
+        pytest.importorskip("segno", reason="QR codes: the extra `studio`")
+    routes = PeopleRoutes(mock.Mock(), Path("book"))
+    with contextlib.closing(listening.listen("0.0.0.0", [0])) as place:
+        routes.place = place
+        with (
+            mock.patch.object(listening, "_network_address", return_value="192.0.2.7"),
+            mock.patch.dict("sys.modules", {} if has_segno else {"segno": None}),
+        ):
+            row = routes._link_row("abc")
+    assert row["link"] == f"http://192.0.2.7:{place.port}/?token=abc"
+    assert row["restart"] == ""
+    if has_segno:
+        assert row["qr"].startswith("data:image/svg+xml")
+    else:
+        assert (row["qr"], "[studio]" in row["install"]) == (None, True)
 
 
 @pytest.fixture(scope="module")

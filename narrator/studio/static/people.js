@@ -56,9 +56,9 @@ async function openPeople() {
 }
 
 /** Who can come in, and what others in the network could read. */
-function reach({ is_local, is_encrypted }) {
-  if (is_local)
-    return "This studio can be reached from this machine alone. For other machines and phones in your network, start it with: narrator studio --listen 0.0.0.0";
+function reach({ restart, is_encrypted }) {
+  if (restart)
+    return `This studio can be reached from this machine alone. For other machines and phones in your network, close it and start it with: ${restart}`;
   return is_encrypted
     ? "The connection is encrypted. Browsers warn at the first visit, since narrator made the certificate itself; the terminal shows its fingerprint."
     : "The connection is not encrypted: others in this network could read links, text and flags, and hear the sound. Links work once, but a cookie that was read along works until you remove the guest.";
@@ -94,7 +94,7 @@ function onEnter(input, run) {
   });
 }
 
-function linkParts(words, { link, qr }) {
+function linkParts(words, { link, qr, restart, install }) {
   const address = h("input", { type: "text", readonly: true, value: link, "aria-label": "Link" });
   const copy = async () => {
     try {
@@ -109,9 +109,17 @@ function linkParts(words, { link, qr }) {
   return [
     h("p", {}, words),
     h("div", { class: "row" }, address, copier),
-    qr
-      ? h("img", { class: "qr", src: qr, alt: "The link as a QR code for a phone's camera" })
-      : h("p", { class: "note" }, "QR codes need the package segno, of the extra studio."),
+    qr ? h("img", { class: "qr", src: qr, alt: "The link as a QR code for a phone's camera" }) : null,
+    install ? h("p", { class: "note" }, "For QR codes: ", h("code", {}, install)) : null,
+    restart
+      ? h(
+          "p",
+          { class: "trouble" },
+          "This link works on this machine alone. For other machines, close the studio, start it with ",
+          h("code", {}, restart),
+          ", and make a new link there.",
+        )
+      : null,
   ];
 }
 
