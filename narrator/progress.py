@@ -32,6 +32,10 @@ class Planned:
     """Expected seconds of the rendered speech."""
     elapsed_seconds: float = 0.0
     """Seconds since it began."""
+    measured_seconds: float = 0.0
+    """Seconds since the first chunk was finished."""
+    measured_expected_seconds: float = 0.0
+    """Expected seconds of the chunks that were finished since then."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,6 +120,11 @@ def estimate_remaining_seconds(share: float, elapsed_seconds: float) -> float | 
     return elapsed_seconds / share * (1 - share)
 
 
+MIN_MEASURED_SECONDS, MAX_MEASURED_SECONDS = 5.0, 30.0
+"""Bounds of the time for which a render is measured before its remaining time is estimated: as long
+as its first chunk took, with which the engine starts."""
+
+
 class ProgressCounter:
     """Counts the progress of a render."""
 
@@ -131,6 +140,8 @@ class ProgressCounter:
         """Expected seconds of the finished chunks: compared with those left, which are expected
         too, they give the remaining time even if a voice is faster than expected."""
         self.expected_seconds_left = 0.0
+        self._first: tuple[float, float] | None = None
+        """Time when the first chunk was finished, and the expected seconds of it."""
         self.ended: float | None = None
         """Time of the last take; from then on files are made."""
         self.stage: tuple[str, float] | None = None
@@ -147,7 +158,14 @@ class ProgressCounter:
                 self.retries = Counter(event.retries)
                 self.speech_seconds = event.speech_seconds
                 self.expected_seconds = event.expected_seconds
-                self.began = self.now() - event.elapsed_seconds
+                time_now = self.now()
+                self.began = time_now - event.elapsed_seconds
+                self._first = None
+                if event.expected_seconds:
+                    first_expected_seconds = (
+                        event.expected_seconds - event.measured_expected_seconds
+                    )
+                    self._first = time_now - event.measured_seconds, first_expected_seconds
                 self.ended = self.stage = None
             case ChunkRetried():
                 self.retries[event.chapter] += 1
@@ -159,6 +177,7 @@ class ProgressCounter:
                     self.expected_seconds_left = max(
                         0.0, self.expected_seconds_left - event.expected
                     )
+                    self._first = self._first or (self.now(), self.expected_seconds)
             case Running():
                 self.engine = event
             case Exporting():
@@ -176,6 +195,7 @@ class ProgressCounter:
     @property
     def state(self) -> Planned:
         """The event that brings another counter to the present count."""
+        measured_seconds, measured_expected_seconds = self._measured
         return Planned(
             titles=tuple(self.titles),
             total=dict(self.total),
@@ -185,7 +205,16 @@ class ProgressCounter:
             speech_seconds=self.speech_seconds,
             expected_seconds=self.expected_seconds,
             elapsed_seconds=self.now() - self.began,
+            measured_seconds=measured_seconds,
+            measured_expected_seconds=measured_expected_seconds,
         )
+
+    @property
+    def _measured(self) -> tuple[float, float]:
+        """Seconds since the first chunk was finished, and the expected seconds finished since."""
+        if self._first is None:
+            return 0.0, 0.0
+        return self.now() - self._first[0], self.expected_seconds - self._first[1]
 
     @property
     def real_time_factor(self) -> float:
@@ -194,8 +223,16 @@ class ProgressCounter:
 
     @property
     def remaining_seconds(self) -> float | None:
-        """Seconds until everything is spoken, or None if it is too early to say."""
-        if not self.expected_seconds or self.done.total() >= self.total.total():
+        """Seconds until everything is spoken, or None if it is too early to say.
+
+        What came before the first chunk is not counted: the engine's start would be counted for
+        all that is left.
+        """
+        measured_seconds, measured_expected_seconds = self._measured
+        if self._first is None or self.done.total() >= self.total.total():
             return None
-        elapsed_seconds = max(1e-6, self.now() - self.began)
-        return self.expected_seconds_left * elapsed_seconds / self.expected_seconds
+        first_seconds = self._first[0] - self.began
+        wanted_seconds = min(max(first_seconds, MIN_MEASURED_SECONDS), MAX_MEASURED_SECONDS)
+        if measured_seconds < wanted_seconds or measured_expected_seconds <= 0:
+            return None
+        return self.expected_seconds_left * measured_seconds / measured_expected_seconds

@@ -111,16 +111,20 @@ def write_sounds(book: BookPlan, step: Step, tries: Sequence[Try], folder: Path)
     return paths
 
 
-def pin(book: BookPlan, step: Step, number: int) -> Pin:
-    """Choose a try for a chunk by its number, from 1; the caller holds the project's lock. Raises
-    UsageError, StorageError."""
+def pin(book: BookPlan, step: Step, number: int, home_key: str = "") -> Pin:
+    """Choose a try for a chunk by its number, from 1; the caller holds the project's lock.
+
+    The tries of another step than the chunk's are chosen by its key, `home_key`: a pin that was
+    set under other settings is set again by it. Raises UsageError, StorageError.
+    """
     if number < 1:
         raise UsageError(
             f"tries are numbered from 1: `narrator pin {step.id} 1` chooses the take that the "
             "render made"
         )
     current_pin = find_current_pin(book, step)
-    return _pin_stored_try(book, step, current_pin.step if current_pin else step.key, number - 1)
+    home_key = home_key or (current_pin.step if current_pin else step.key)
+    return _pin_stored_try(book, step, home_key, number - 1)
 
 
 def find_current_pin(book: BookPlan, step: Step) -> Pin | None:
@@ -130,6 +134,11 @@ def find_current_pin(book: BookPlan, step: Step) -> Pin | None:
     return stored_pins.get(
         step.place_hash, stored_pins.get(planned_pin.place) if planned_pin else None
     )
+
+
+def number_and_home(pin: Pin | None) -> tuple[int | None, str]:
+    """The number of a pinned try, from 1, and the key of the step that it was spoken for."""
+    return (pin.number + 1, pin.step) if pin else (None, "")
 
 
 def _pin_stored_try(book: BookPlan, step: Step, home_key: str, number: int) -> Pin:
@@ -212,6 +221,8 @@ class RetakenChunk:
     """The number of the try that is now in use."""
     replaced: int | None = None
     """The number of the try that was pinned before."""
+    replaced_home: str = ""
+    """The key of the step that it was spoken for."""
 
     def to_json(self) -> dict[str, Any]:
         """The new tries as a JSON object."""
@@ -219,6 +230,7 @@ class RetakenChunk:
             "id": self.step.id,
             "pinned": self.pinned,
             "replaced": self.replaced,
+            "replaced_home": self.replaced_home,
             "tries": [
                 {
                     "number": number,
@@ -438,8 +450,7 @@ def _speak_with_engine(
 def _pin_best_try(book: BookPlan, step: Step, chunk_tries: _ChunkTries) -> RetakenChunk:
     """Pin the first try that passed its checks. Raises UsageError, StorageError."""
     tries = tuple((number + 1, record) for number, record in chunk_tries.tries)
-    pin_before = find_current_pin(book, step)
-    replaced = pin_before.number + 1 if pin_before and pin_before.step == step.key else None
+    replaced, replaced_home = number_and_home(find_current_pin(book, step))
     good_numbers = [number for number, record in tries if not record.faults]
     if good_numbers:
         try:
@@ -447,4 +458,6 @@ def _pin_best_try(book: BookPlan, step: Step, chunk_tries: _ChunkTries) -> Retak
         except DamagedTake as error:
             raise UsageError(f"chunk {step.id}: {error}") from None
     pinned_number = good_numbers[0] if good_numbers else None
-    return RetakenChunk(step, tries, tuple(chunk_tries.failures), pinned_number, replaced)
+    return RetakenChunk(
+        step, tries, tuple(chunk_tries.failures), pinned_number, replaced, replaced_home
+    )

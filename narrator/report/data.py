@@ -212,7 +212,8 @@ def _file_rows(
                 map(asdict, postflight.checks(measured, file.profile, first_figures))
             )
         elif measured is not None:
-            row["unreadable"] = str(measured)
+            # the row has its name already, and pages are handed on: no folders of this machine
+            row["unreadable"] = str(measured).removeprefix(f"{file.path}: ")
         yield row
 
 

@@ -1,7 +1,8 @@
 """The report as one file to hand on: the page's scripts and styles, and the numbers as JSON.
 
-Needs no browser, no server and no extra. Links lead to the finished files beside it; doubtful takes
-are in the page itself.
+Needs no browser, no server and no extra. Doubtful takes are in the page itself. Finished files are
+linked only where they lie below the page's own folder, with which they can be handed on: no path of
+this machine is in the page.
 """
 
 from __future__ import annotations
@@ -10,7 +11,6 @@ import base64
 import hashlib
 import html
 import json
-import os
 import re
 from datetime import datetime
 from importlib import resources
@@ -46,8 +46,11 @@ def write(
     `on_progress` receives the progress of measuring the finished files.
     """
 
+    folder = path.parent.resolve()
+
     def link(file: Path) -> str:
-        return quote(Path(os.path.relpath(file.resolve(), path.parent.resolve())).as_posix())
+        file = file.resolve()
+        return quote(file.relative_to(folder).as_posix()) if file.is_relative_to(folder) else ""
 
     project_facts = facts.gather(book, now)
     row = data.report_row(book, project_facts, link=link, on_progress=on_progress)

@@ -14,7 +14,7 @@ from narrator.cli.progress import (
     print_progress_lines,
     stage,
 )
-from narrator.progress import ChunkRendered, Exporting, Planned, Starting
+from narrator.progress import ChunkRendered, Exporting, Planned, ProgressCounter, Starting
 
 
 class Clock:
@@ -121,11 +121,28 @@ def test_a_render_tells_what_it_does_before_it_speaks_while_it_does_and_afterwar
     assert lines == [
         "measure music: 1 of 4",
         "planning: 0:20 so far",
-        "1/4  0.5 x real time  0:30 left",
+        "1/4  0.5 x real time",
         "2/4  0.5 x real time  0:20 left",
         "encode: 0:30 of 1:00",
         "encode: 0:30 of 1:00, 0:10 left",
     ]
+
+
+def test_the_start_of_an_engine_is_not_in_the_time_left():
+    now = Clock()
+    counter = ProgressCounter(now)
+    counter(outlook(100))
+    told_at = []
+    for number in range(100):
+        now.seconds += 60 if number == 0 else 2
+        counter(chunk(number))
+        other = ProgressCounter(now)
+        other(counter.state)  # somebody who joins is told the same
+        assert other.remaining_seconds == counter.remaining_seconds
+        told_at.append(counter.remaining_seconds)
+    assert told_at[:15] == [None] * 15  # until half a minute was measured
+    assert told_at[15:99] == [2.0 * (99 - number) for number in range(15, 99)]
+    assert told_at[99] is None
 
 
 def test_what_is_started_is_told_at_once_and_then_how_long_it_takes(log):

@@ -140,9 +140,11 @@ def test_a_try_is_pinned_and_let_go_while_a_render_runs(path):
         assert not rendering.engine.gate.is_set()
         held = Store.open(path.parent / "build" / "store").pins()
         dropped = asked(path, Job(kind="unpin", engine="draft", chunks=("1.1",)))
-    assert (pinned["exit"], pinned["summary"]) == (0, {"pinned": "1.1", "number": 1})
+    summary = {"pinned": "1.1", "number": 1, "replaced": None, "replaced_home": ""}
+    assert (pinned["exit"], pinned["summary"]) == (0, summary)
     assert [pin.chunk for pin in held.values()] == ["1.1"]
     assert dropped["summary"]["unpinned"] == {"1.1": True}
+    assert dropped["summary"]["replaced"] == 1
     assert not Store.open(path.parent / "build" / "store").pins()
 
 

@@ -232,7 +232,21 @@ def test_a_retake_names_the_pin_that_it_replaces(good):
     first = books.plan(good, engine).steps[0]
     retake(good, engine, [first.id])
     [made] = retake(good, engine, [first.id])
-    assert (made.replaced, made.pinned) == (2, 3)
+    assert (made.replaced, made.replaced_home, made.pinned) == (2, first.key, 3)
+
+
+def test_a_pin_from_before_other_settings_is_set_again_by_its_home(good):
+    engine = HumEngine()
+    first = books.plan(good, engine).steps[0]
+    retake(good, engine, [first.id])
+    good.write_text(good.read_text().replace("An old ferryman", "A young ferryman"))
+    kept = books.plan(good, engine).steps[0]
+    [made] = retake(good, engine, [first.id])
+    assert (kept.pinned, made.replaced, made.replaced_home) == (True, 2, first.key)
+    planned = books.plan(good, engine)
+    assert planned.steps[0].key != kept.key
+    retakes.pin(planned, planned.steps[0], made.replaced, made.replaced_home)
+    assert books.plan(good, engine).steps[0].key == kept.key
 
 
 def test_a_retake_has_a_style_and_then_continues_no_take(tmp_path):

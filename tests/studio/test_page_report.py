@@ -71,4 +71,10 @@ def test_the_saved_report_draws_itself_and_plays_a_take(
     page.get_by_role("button", name="1.5").first.click()
     until(lambda: page.evaluate("document.querySelector('#player-1').currentTime > 0"))
     assert not wrong
+    alone = tmp_path / "alone"
+    alone.mkdir()
+    shutil.copy(tmp_path / "page.html", alone)
+    page.goto((alone / "page.html").as_uri())
+    page.locator("#player-1").evaluate("player => player.load()")
+    expect(page.locator("article").first).to_contain_text("was not handed on with this page")
     context.close()

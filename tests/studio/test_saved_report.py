@@ -101,15 +101,42 @@ def manifest(delivered: Path, tmp_path: Path) -> Path:
     return shutil.copytree(delivered, tmp_path / "book") / "book.yaml"
 
 
-def test_a_page_lies_where_it_is_asked_to_and_links_from_there(
+def test_a_page_lies_where_it_is_asked_to_and_names_no_folder_of_this_machine(
     narrator: Any, manifest: Path, tmp_path: Path
 ) -> None:
     out = tmp_path / "elsewhere" / "page.html"
     code, said, errors = narrator("studio", manifest, "--save", out)
     assert (code, errors) == (0, "")
     assert "page.html" in said
-    assert report_in(out.read_text("utf-8"))["files"][0]["url"].startswith("../book/build/")
+    page = out.read_text("utf-8")
+    report = report_in(page)
+    assert report["files"]
+    assert not any(row["url"] for row in report["files"])
+    assert not any(chapter["sound"] for chapter in report["chapters"])
+    assert str(tmp_path) not in page
+    assert "../" not in page
     assert narrator("studio", manifest, "--save", out)[0] == 0  # a page replaces a page
+
+
+def test_a_page_above_the_files_links_to_them(narrator: Any, manifest: Path) -> None:
+    out = manifest.parent / "page.html"
+    assert narrator("studio", manifest, "--save", out)[0] == 0
+    links = [row["url"] for row in report_in(out.read_text("utf-8"))["files"]]
+    assert links
+    assert all(link.startswith("build/") for link in links)
+    assert all((out.parent / unquote(link)).is_file() for link in links)
+
+
+def test_a_file_that_cannot_be_read_is_named_without_its_folder(
+    narrator: Any, manifest: Path, tmp_path: Path
+) -> None:
+    sounds = [*(manifest.parent / "build" / "book").rglob("*.wav")]
+    sounds[0].write_bytes(b"nothing that sounds" * 99)
+    out = tmp_path / "page.html"
+    assert narrator("studio", manifest, "--save", out)[0] == 0
+    page = out.read_text("utf-8")
+    assert any(row["unreadable"] for row in report_in(page)["files"])
+    assert str(tmp_path) not in page
 
 
 def test_a_page_replaces_no_other_file(narrator: Any, manifest: Path) -> None:

@@ -68,17 +68,24 @@ def pin_or_unpin(handle: JobHandle, book: BookPlan) -> None:
     StorageError."""
     job = handle.job
     steps = book_plan.find_steps(book, job.chunks)
+    replaced, home_key = None, ""
+    if len(steps) == 1:
+        pin_before = retakes.find_current_pin(book, steps[0])
+        replaced, home_key = retakes.number_and_home(pin_before)
+    replaced_row = {"replaced": replaced, "replaced_home": home_key}
     if job.kind == "unpin":
         lost_pins = () if job.chunks else book.lost
         retakes.remove_lost_pins(book, lost_pins)
         pinned_steps = retakes.unpin(book, steps)
         unpinned = {step.id: step in pinned_steps for step in steps}
-        handle.record_outcome(0, summary={"unpinned": unpinned, "forgotten": len(lost_pins)})
+        summary = {"unpinned": unpinned, "forgotten": len(lost_pins), **replaced_row}
+        handle.record_outcome(0, summary=summary)
         return
     if len(steps) != 1 or job.number is None:
         raise UsageError("one chunk is pinned, to the number of one of its tries")
-    retakes.pin(book, steps[0], job.number)
-    handle.record_outcome(0, summary={"pinned": steps[0].id, "number": job.number})
+    retakes.pin(book, steps[0], job.number, job.home)
+    summary = {"pinned": steps[0].id, "number": job.number, **replaced_row}
+    handle.record_outcome(0, summary=summary)
 
 
 class _RequestSource(Protocol):

@@ -60,6 +60,8 @@ class Job(RenderOptions):
     """Relative to the speaker's other takes."""
     number: Annotated[int, Field(ge=0, lt=100_000)] | None = None
     """Number of the try to pin."""
+    home: Annotated[str, Field(pattern="^([0-9a-f]{40})?$")] = ""
+    """Key of the step that the try to pin was spoken for; "" for that of the chunk's own tries."""
     line: AuditionLine | None = None
     """The line of an audition."""
 

@@ -18,27 +18,31 @@ export async function attempt(work) {
   }
 }
 
-/** Edits, undone and done again one after another, in the order of the keys. */
+/** What is done, undone and done again, one after another in the order of the keys. */
 let travelling = Promise.resolve();
+
+/** @template T @param {() => Promise<T>} work @returns {Promise<T>} */
+function inTurn(work) {
+  const answer = travelling.then(work);
+  travelling = answer.then(
+    () => undefined,
+    () => undefined,
+  );
+  return answer;
+}
 
 /**
  * Sends an edit, after those before it, and says what it did.
  * @param {any} edit or a function that gives it once it is its turn @returns {Promise<any>}
  */
-export function sendEdit(edit) {
-  const sent = travelling.then(async () => {
+export const sendEdit = (edit) =>
+  inTurn(async () => {
     const answer = await changeFiles("/api/edits", typeof edit === "function" ? edit() : edit);
     if (answer.changed) note(EDIT);
     say(answer.what);
     refresh(true, answer);
     return answer;
   });
-  travelling = sent.then(
-    () => undefined,
-    () => undefined,
-  );
-  return sent;
-}
 
 /** Changes the book's files; the open chapter comes back as it is now. */
 async function changeFiles(path, body = {}) {
@@ -83,28 +87,53 @@ let ways = null;
 const done = [];
 /** @type {Deed[]} */
 const undone = [];
+/** Whether edits that were undone are to be done again, though this page has none on its list. */
+let canRedoOlder = true;
 
 /** @param {Deed} deed */
 function note(deed) {
   done.push(deed);
   undone.length = 0;
+  canRedoOlder = false;
   emit("deeds");
 }
 
 /**
- * Does something that can be undone; said with a way back. Whether it was done.
- * @param {Deed} deed @param {string} [words] for the message, if any
+ * Moves a deed that did not happen to where it was, or off the lists.
+ * @param {Deed} deed @param {Deed[]} from @param {Deed[]} [to]
  */
-export async function act(deed, words) {
-  await deed.again();
-  note(deed);
-  refresh(false);
-  if (words) say(words, "travel", { words: "Undo", run: () => takeBack(deed) });
+function putBack(deed, from, to) {
+  const place = from.lastIndexOf(deed);
+  if (place < 0) return;
+  from.splice(place, 1);
+  to?.push(deed);
+  emit("deeds");
 }
 
+/**
+ * Does something that can be undone, after what is on its way, and says so with a way back.
+ * @param {Deed} deed @param {string} [words] for the message, if any
+ * @returns {Promise<() => Promise<unknown>>} takes it back
+ */
+export function act(deed, words) {
+  const run = () => takeBack(deed);
+  return inTurn(async () => {
+    await deed.again();
+    note(deed);
+    refresh(false);
+    if (words) say(words, "travel", { words: "Undo", run });
+    return run;
+  });
+}
+
+/** Takes back what may not have been done last; after an edit its chunk may have another name. */
 async function takeBack(deed) {
   const place = done.lastIndexOf(deed);
   if (place < 0) return; // it was undone by its key
+  if (done.indexOf(EDIT, place) > 0) {
+    say("Edits came after it: undo them first", "travel");
+    return;
+  }
   done.push(...done.splice(place, 1));
   await undo();
 }
@@ -113,11 +142,12 @@ async function takeBack(deed) {
 export function travels() {
   const { version = 0, undo = null, redo = null } = state.book ?? {};
   const edits = ways && version <= ways.version ? ways : { undo: undo?.what, redo: redo?.what };
-  return { undo: done.at(-1)?.what || edits.undo || "", redo: undone.at(-1)?.what || edits.redo || "" };
+  const next = undone.length || canRedoOlder ? edits.redo : "";
+  return { undo: done.at(-1)?.what || edits.undo || "", redo: undone.at(-1)?.what || next || "" };
 }
 
-const travel = (from, to, way, word) => () => {
-  travelling = travelling.then(() =>
+const travel = (from, to, way, word) => () =>
+  inTurn(() =>
     attempt(async () => {
       if (!from.length && !travels()[way === "back" ? "undo" : "redo"])
         return say(`Nothing to ${way === "back" ? "undo" : "do again"}`, "travel");
@@ -136,23 +166,43 @@ const travel = (from, to, way, word) => () => {
       refresh(deed === EDIT, answer);
     }),
   );
-  return travelling;
-};
 export const undo = travel(done, undone, "back", "Undone");
 export const redo = travel(undone, done, "again", "Done again");
 
 // -- the chosen chunk ------------------------------------------------------------------------------
 
-/** Jobs that were submitted here, by id. */
-const own = new Set();
+/** What is to be done with jobs of this page once they have ended, by id. @type {Map<string, (event: any) => void>} */
+const awaited = new Map();
+/** Jobs that ended while some were on their way to the server: an end may come before the id. */
+const ended = new Map();
+let sending = 0;
+
+/** @param {any} job @param {(event: any) => void} onEnd */
+async function sendJob(job, onEnd) {
+  sending++;
+  try {
+    const answer = await post("/api/jobs", { draft: state.book.draft, ...job });
+    const { id } = answer.job;
+    if (ended.has(id)) onEnd(ended.get(id));
+    else awaited.set(id, onEnd);
+    return answer;
+  } finally {
+    if (!--sending) ended.clear();
+  }
+}
+
+/** A job has ended, of this page or another. @param {any} event */
+export function settleJob(event) {
+  const onEnd = awaited.get(event.job);
+  if (awaited.delete(event.job)) onEnd(event);
+  else if (sending) ended.set(event.job, event);
+}
 
 /** @param {any} job */
-export const submit = (job) =>
-  attempt(async () => {
-    const answer = await post("/api/jobs", { draft: state.book.draft, ...job });
-    own.add(answer.job.id);
-    return answer;
-  });
+export const submit = (job) => {
+  const draft = state.book.draft;
+  return attempt(() => sendJob({ draft, ...job }, (event) => noteRetaken(draft, event)));
+};
 
 /** Why a chunk cannot be spoken again. */
 export function oneReading() {
@@ -184,44 +234,48 @@ export async function speakAgain(count = 1) {
   await submit({ kind: "retake", chunks: [chunk.id], count });
 }
 
-/** @param {number} number of the try @param {number} [before] of the one that was pinned */
-export async function pin(number, before) {
-  const chunk = chosenChunk();
-  if (chunk) await pinning(chunk.id, number, before, `Pinning take ${number} of ${chunk.id}`);
+/**
+ * Pins a take of a chunk. Resolves to what takes it back, undefined if it was not done.
+ * @param {string} id @param {number} number of the try @param {string} [what]
+ */
+export const pin = (id, number, what = `Pinning take ${number} of ${id}`) =>
+  attempt(() => act(pinDeed(state.book.draft, id, number, what), what));
+
+/** @param {string} id */
+export function unpin(id) {
+  const what = `Unpinning ${id}`;
+  return attempt(() => act(pinDeed(state.book.draft, id, null, what), what));
 }
 
-/** @param {number} [before] of the try that is pinned */
-export async function unpin(before) {
-  const chunk = chosenChunk();
-  if (chunk) await pinning(chunk.id, undefined, before, `Unpinning ${chunk.id}`);
+/**
+ * The pin of a chunk. What was pinned before is known for sure once the job has ended: until then
+ * it is what was told of it.
+ * @param {boolean} draft whose takes they are @param {string} id
+ * @param {number | null} number of the try; null lets it go
+ * @param {{ replaced?: number | null, replaced_home?: string }} [before] the pin before
+ * @returns {Deed}
+ */
+function pinDeed(draft, id, number, what, before = {}) {
+  let { replaced = null, replaced_home: home } = before;
+  const put = (to, more, onEnd) =>
+    sendJob({ draft, chunks: [id], ...(to === null ? { kind: "unpin" } : { kind: "pin", number: to, ...more }) }, onEnd);
+  const deed = {
+    what,
+    back: () => put(replaced, { home }, (event) => event.exit && putBack(deed, undone, done)),
+    again: () =>
+      put(number, {}, ({ exit, summary }) => {
+        if (exit) putBack(deed, done);
+        else ({ replaced, replaced_home: home } = summary);
+      }),
+  };
+  return deed;
 }
 
-/** Pins a take of any chunk; true if that was done. @param {string} id @param {number} number */
-export const pinAs = (id, number, what) => pinning(id, number, undefined, what);
-
-/** @returns {Deed} The pin of a chunk; `before` is the take that was pinned, if any. */
-function pinDeed(id, number, before, what) {
-  const put = (to) => () =>
-    post("/api/jobs", {
-      draft: state.book.draft,
-      chunks: [id],
-      ...(to === undefined ? { kind: "unpin" } : { kind: "pin", number: to }),
-    }).then(() => undefined);
-  return { what, back: put(before), again: put(number) };
-}
-
-function pinning(id, number, before, what) {
-  return attempt(async () => {
-    await act(pinDeed(id, number, before, what), what);
-    return true;
-  });
-}
-
-/** The pins of retakes that were asked for here can be undone. @param {string} job @param {any[]} rows */
-export function noteRetaken(job, rows) {
-  if (!own.delete(job)) return;
-  for (const { id, pinned, replaced } of rows)
-    if (pinned !== null) note(pinDeed(id, pinned, replaced ?? undefined, `Take ${pinned} of ${id} is pinned`));
+/** The pins of a retake that was asked for here can be undone. */
+function noteRetaken(draft, { summary }) {
+  for (const row of summary?.retaken ?? [])
+    if (row.pinned !== null)
+      note(pinDeed(draft, row.id, row.pinned, `Take ${row.pinned} of ${row.id} is pinned`, row));
 }
 
 /** Marks the chosen chunk, or takes the mark away. @param {boolean} [goesOn] to the next one */

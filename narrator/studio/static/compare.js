@@ -3,6 +3,7 @@
 import { open } from "./dialogs.js";
 import { fill, h, icon, isWriting, unseen } from "./dom.js";
 import { kept, keep } from "./kept.js";
+import { say } from "./messages.js";
 import { heardNow, playUrl, share, stop } from "./samples.js";
 import { colorOf, on, scriptOf } from "./store.js";
 import { shortened } from "./words.js";
@@ -13,13 +14,17 @@ const SIDES = ["A", "B"];
  * @typedef {{ title: string, url: string, level: number | null, number: number | null,
  *   pinned: boolean }} Take its number where it can be pinned
  * @param {import("./store.js").Chunk} chunk @param {Take[]} takes @param {Take} first
- * @param {Take} second @param {(take: Take) => unknown} pinIt
+ * @param {Take} second
+ * @param {(take: Take, what: string) => Promise<(() => unknown) | undefined>} pinIt resolves to what
+ * takes it back
  */
 export function compare(chunk, takes, first, second, pinIt) {
   let pair = [first, second];
   /** As they are heard: in another order where nobody is to know. */
   let sides = pair;
   let isTold = false;
+  /** Whether a take was chosen: somebody who did that does not want the sound to run on. */
+  let isChosen = false;
   const said = h("div", { class: "outcome", role: "status" });
   const levelled = tick("Same loudness", "levelled", true);
   const blind = tick("Blind: which is which is told after you choose", "blind", false, begin);
@@ -39,6 +44,7 @@ export function compare(chunk, takes, first, second, pinIt) {
     isTold = !blind.input.checked;
     sides = blind.input.checked && Math.random() < 0.5 ? [pair[1], pair[0]] : pair;
     fill(said);
+    for (const button of verdicts) button.disabled = false;
     draw();
   }
 
@@ -66,24 +72,42 @@ export function compare(chunk, takes, first, second, pinIt) {
 
   const toggle = (place) => (playing() === place ? stop() : hear(place));
 
-  function choose(place) {
-    const wasBlind = !isTold;
+  /** Pins the better one at once. Which was which is told here; without that the window closes. */
+  async function choose(place) {
+    const isBlind = blind.input.checked;
+    const better = place === null ? null : sides[place];
+    const isNew = Boolean(better?.number) && !better.pinned;
+    isChosen = true;
     isTold = true;
     draw();
-    const better = place === null ? null : sides[place];
-    const pinned =
-      better?.number && !better.pinned
-        ? h("button", { type: "button", class: "main", onclick: () => (pinIt(better), dialog()?.close()) }, icon("pin"), `Pin take ${better.number}`)
-        : null;
+    const names = SIDES.map((side, i) => `${side} was ${lower(sides[i].title)}`).join("; ");
+    const takeBack = isNew ? await pinIt(better, `Take ${better.number} of ${chunk.id} is pinned`) : undefined;
+    if (isNew && !takeBack) return; // what went wrong is said
+    const words = outcome(better);
+    if (!isBlind) {
+      if (!isNew) say(words, "travel");
+      dialog()?.close();
+      return;
+    }
+    const undo = () => {
+      takeBack();
+      dialog()?.close();
+    };
+    const close = h("button", { type: "button", class: "main", onclick: () => dialog()?.close() }, "Close");
     fill(
       said,
-      wasBlind ? h("p", {}, `A was ${lower(sides[0].title)}; B was ${lower(sides[1].title)}.`) : null,
-      better
-        ? h("p", {}, `Better: ${lower(better.title)}.`, better.number ? "" : " It is another voice's, and cannot be pinned here.")
-        : h("p", {}, "No difference: both stay as they are."),
-      pinned,
+      h("p", {}, `${names}.`),
+      h("p", {}, words),
+      h("div", { class: "row" }, close, takeBack && h("button", { type: "button", onclick: undo }, "Undo")),
     );
-    pinned?.focus();
+    for (const button of verdicts) button.disabled = true;
+    close.focus();
+  }
+
+  function outcome(better) {
+    if (!better) return "No difference: both takes stay as they are.";
+    if (!better.number) return `Better: ${lower(better.title)}. It is another voice's, and cannot be pinned here.`;
+    return `Better: take ${better.number}. It ${better.pinned ? "stays" : "is"} pinned.`;
   }
 
   const dialog = () => said.closest("dialog");
@@ -124,7 +148,7 @@ export function compare(chunk, takes, first, second, pinIt) {
 
   begin();
   const end = on("sample", draw);
-  const closed = open({ title: `Compare takes of ${chunk.id}`, content: [content] });
+  const closed = open({ title: `Compare takes of ${chunk.id}`, content: [content], resumes: () => !isChosen });
   buttons[0].focus();
   return closed.then(() => {
     end();

@@ -2,19 +2,28 @@
 
 import { fill, h, icon } from "./dom.js";
 import { isPlaying, pause, play } from "./player.js";
+import { focusProse } from "./prose.js";
 
 let number = 0;
 
+/** The chapter waits; returns what lets it go on, if it was heard. */
+export function holdSound() {
+  const wasPlaying = isPlaying();
+  if (wasPlaying) pause();
+  return () => wasPlaying && play();
+}
+
 /**
  * A window with a form. `onDone` is called when it is sent; it stays open where that throws, and says
- * the error. Resolves when it is closed: true where it was done.
+ * the error. Resolves when it is closed: true where it was done. The sound waits meanwhile; `goOn` is
+ * called where `resumes` says so: by default where nothing was done.
  *
  * @param {{
  *   title: string, content: Node[], done?: string, onDone?: () => Promise<unknown> | unknown,
- *   wide?: boolean, holdsSound?: boolean, more?: Node[]
+ *   wide?: boolean, more?: Node[], goOn?: () => unknown, resumes?: (isDone: boolean) => boolean
  * }} what
  */
-export function open({ title, content, done, onDone, wide, holdsSound = true, more = [] }) {
+export function open({ title, content, done, onDone, wide, more = [], goOn = holdSound(), resumes = (isDone) => !isDone }) {
   const id = `dialog-${++number}`;
   const trouble = h("p", { class: "trouble", role: "alert" });
   const submit = done ? h("button", { class: "main", type: "submit" }, done) : null;
@@ -35,9 +44,10 @@ export function open({ title, content, done, onDone, wide, holdsSound = true, mo
     done || more.length ? h("footer", {}, ...more, submit) : null,
   );
   const dialog = h("dialog", { "aria-labelledby": id, class: wide ? "wide" : "" }, form);
-  const wasPlaying = holdsSound && isPlaying();
-  if (wasPlaying) pause();
   const before = document.activeElement;
+  // A sentence that gets its focus back is chosen by that, and another may be chosen meanwhile.
+  const isInText = Boolean(before?.closest("#prose .chunk"));
+  if (isInText) before.blur();
   document.body.append(dialog);
 
   return new Promise((resolve) => {
@@ -65,9 +75,10 @@ export function open({ title, content, done, onDone, wide, holdsSound = true, mo
     });
     dialog.addEventListener("close", () => {
       dialog.remove();
-      if (before instanceof HTMLElement && before.isConnected)
+      if (isInText) focusProse({ scroll: false });
+      else if (before instanceof HTMLElement && before.isConnected)
         before.focus({ preventScroll: true });
-      if (wasPlaying) play();
+      if (resumes(isDone)) goOn();
       resolve(isDone);
     });
     dialog.showModal();

@@ -3,7 +3,7 @@
 
 import { act, flagging, sendEdit } from "./actions.js";
 import { get, heard } from "./api.js";
-import { choice, field, open } from "./dialogs.js";
+import { choice, field, holdSound, open } from "./dialogs.js";
 import { h, icon } from "./dom.js";
 import { complain, say } from "./messages.js";
 import { plain, sendWords } from "./pending.js";
@@ -25,6 +25,7 @@ export function flag() {
     title: `Flag ${chunk.id}`,
     content: [quoted(chunk), field("What is wrong?", note)],
     done: "Flag",
+    resumes: () => true, // flags are set in passing
     onDone: async () => {
       const what = `${chunk.id} is flagged`;
       await act(flagging([{ chunk: chunk.id, note: note.value.trim() }], what), what);
@@ -59,16 +60,19 @@ function again(text, written) {
 export async function editWords() {
   const chunk = chosenChunk();
   if (!chunk) return;
+  const goOn = holdSound(); // at this sentence, not at the one that is heard once the window is there
   let detail;
   try {
     detail = await detailOf(chunk);
   } catch (error) {
     complain(error);
+    goOn();
     return;
   }
   const { paragraph } = detail;
   if (paragraph.error) {
     complain(paragraph.error);
+    goOn();
     return;
   }
   const written = paragraph.text;
@@ -104,6 +108,7 @@ export async function editWords() {
     ].filter(Boolean),
     more: [hear],
     done: "Save",
+    goOn,
   });
   if (text.value === written) {
     unsaved.delete(place);

@@ -6,7 +6,7 @@ import { byId, fill, h, icon, refill } from "./dom.js";
 import { complain, say } from "./messages.js";
 import { openOnServer } from "./opening.js";
 import { emit } from "./store.js";
-import { counted, percent, sizeWords, span } from "./words.js";
+import { counted, percent, roughly, sizeWords, span, timeLeft } from "./words.js";
 
 const box = byId("making");
 const audio = byId("sample");
@@ -363,7 +363,7 @@ function atRest(todo, can) {
   const time =
     costs.seconds === null
       ? "How long it takes is known after the first lines."
-      : `It takes ${costs.is_measured ? "about" : "roughly"} ${span(costs.seconds)} on this machine.`;
+      : `It takes ${costs.is_measured ? "about" : "roughly"} ${roughly(costs.seconds)} on this machine.`;
   const room = `Needs ${sizeWords(costs.disk_bytes)} of disk while it works, ${sizeWords(costs.file_bytes)} for the file; ${sizeWords(costs.free_bytes)} are free.`;
   const sent = costs.sent_characters
     ? `${counted(costs.sent_characters, "character")} are sent to the speech server${costs.price ? `: ${costs.price}` : ""}.`
@@ -432,9 +432,8 @@ function tellProgress() {
   const now = book.progress ?? book.facts.jobs.progress;
   const share = now?.of ? Math.min(1, now.done / now.of) : 0;
   const isMaking = now && !["render", "starting"].includes(now.phase);
-  const left = now?.left === null || now?.left === undefined ? "" : `, ${span(now.left)} left`;
   workBar.value = share;
-  workWords.textContent = `${isMaking ? "Writing the file" : "Speaking"} ${percent(share)}${left}`;
+  workWords.textContent = `${isMaking ? "Writing the file" : "Speaking"} ${percent(share)}${timeLeft(now?.left)}`;
 }
 
 function handle(event) {

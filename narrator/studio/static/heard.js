@@ -1,7 +1,7 @@
 // What a recogniser heard in place of what is written: the surest first, each with its sound. Starts
 // and stops the listening.
 
-import { attempt, oneReading, pinAs, sendEdit, submit } from "./actions.js";
+import { attempt, oneReading, pin, sendEdit, submit } from "./actions.js";
 import { get, post } from "./api.js";
 import { byId, h, icon, refill } from "./dom.js";
 import { goTo } from "./loading.js";
@@ -9,7 +9,7 @@ import { say } from "./messages.js";
 import { pane } from "./panes.js";
 import { heardNow, playUrl, stop } from "./samples.js";
 import { colorOf, on, scriptOf, state } from "./store.js";
-import { counted, grouped, percent, shortened, span } from "./words.js";
+import { counted, grouped, percent, shortened, timeLeft } from "./words.js";
 
 const box = byId("pane-heard");
 
@@ -67,7 +67,7 @@ function listening() {
   const job = listeningJob();
   if (job) {
     const share = progress?.of ? progress.done / progress.of : 0;
-    const rest = progress?.left ? `, ${span(progress.left)} left` : "";
+    const rest = timeLeft(progress?.left);
     return h(
       "section",
       { class: "listening" },
@@ -195,7 +195,7 @@ function written({ kind, before, text, after, is_cut: [isLate, isEarly] }) {
 async function settle(row) {
   const isDone = row.name
     ? await attempt(async () => (await sendEdit({ kind: "heard_as", word: row.text, heard: row.heard }), true))
-    : await pinAs(row.chunk, 1, `${row.chunk} is right as it is`);
+    : await pin(row.chunk, 1, `${row.chunk} is right as it is`);
   if (!isDone) return;
   const isSame = (other) =>
     row.name ? other.text === row.text && other.heard === row.heard : other.chunk === row.chunk;

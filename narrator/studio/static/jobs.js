@@ -1,6 +1,6 @@
 // The jobs of the owner of the project: what runs and waits, and the bar at the top that says so.
 
-import { attempt, noteRetaken } from "./actions.js";
+import { attempt, settleJob } from "./actions.js";
 import { post } from "./api.js";
 import { retaken } from "./desk.js";
 import { byId, fill, h, icon } from "./dom.js";
@@ -8,7 +8,7 @@ import { loadBook } from "./loading.js";
 import { complain, say } from "./messages.js";
 import { showPane } from "./panes.js";
 import { emit, on, state } from "./store.js";
-import { counted, percent, span } from "./words.js";
+import { counted, percent, roughly, span, timeLeft } from "./words.js";
 
 const status = byId("status");
 const opener = byId("to-render");
@@ -59,7 +59,7 @@ export function what(book) {
   const { chunks, seconds } = book.todo;
   if (!chunks) return ["All is rendered"];
   const cost = costOf(book, seconds);
-  const long = cost === null ? `${span(seconds)} of speech` : span(cost);
+  const long = cost === null ? `${span(seconds)} of speech` : roughly(cost);
   return [`${counted(chunks, "line")} to speak`, h("span", { class: "more" }, `, about ${long}`)];
 }
 
@@ -77,10 +77,7 @@ export function done() {
 
 export const share = () =>
   work.progress?.of ? Math.min(1, work.progress.done / work.progress.of) : 0;
-export const left = () =>
-  work.progress?.left === null || work.progress?.left === undefined
-    ? ""
-    : `, ${span(work.progress.left)} left`;
+export const left = () => timeLeft(work.progress?.left);
 
 // -- the bar at the top ----------------------------------------------------------------------------
 
@@ -212,12 +209,11 @@ const heard = {
     const wasWaiting = exit === STOPPED && event.job !== work.running?.id;
     if (event.job === work.running?.id) [work.running, work.progress] = [null, null];
     drop(event.job);
+    settleJob(event);
     if (exit && event.error) complain(event.error);
     else if (kind === "hear" && !exit) say(listened(event.summary), "job");
-    else if (event.summary?.retaken?.length) {
-      say(retaken(event.summary.retaken), "job");
-      noteRetaken(event.job, event.summary.retaken);
-    } else if (SLOW.has(kind) && kind !== "audition" && !wasWaiting) say(endWords(kind, exit), "job");
+    else if (event.summary?.retaken?.length) say(retaken(event.summary.retaken), "job");
+    else if (SLOW.has(kind) && kind !== "audition" && !wasWaiting) say(endWords(kind, exit), "job");
     loadBook();
   },
 };

@@ -251,6 +251,7 @@ async function goToTime() {
       ),
     ],
     done: "Go",
+    resumes: () => true,
     onDone: () => {
       const [one, other] = input.value.trim().split(/\s+/);
       if (/^\d+\.\d+$/.test(one)) {
@@ -265,7 +266,6 @@ async function goToTime() {
     },
   });
   if (!go) return;
-  // The window has closed before: a sentence that gets its focus back is chosen by that.
   await go();
   focusProse();
 }
@@ -292,7 +292,7 @@ function showKeys() {
   return open({
     title: "Keys",
     wide: true,
-    holdsSound: false,
+    goOn: () => {},
     content: [h("div", { class: "keys" }, ...groups)],
   });
 }

@@ -184,6 +184,7 @@ function importList() {
       field("Or its lines", text),
     ],
     done: "Import",
+    resumes: () => true,
     onDone: async () => {
       const list = text.value;
       let found = { added: [], problems: [] };

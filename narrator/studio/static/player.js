@@ -132,14 +132,15 @@ function load(chapter, at) {
   notice(false);
 }
 
-/** The waiting sound takes the place of the old one, at the same word. */
+/** The waiting sound takes the place of the old one, at the same word; where its chunk is silent now, at the next. */
 function swap() {
   const chapter = waiting;
   const was = cues[cueAt(place())];
   const offset = was ? place() - was.start : 0;
   const isOn = isPlaying();
-  const now = cuesOf(chapter).find((one) => one.id === was?.id);
-  load(chapter, now ? Math.min(now.start + offset, now.stop) : place());
+  const now = was && cuesOf(chapter).find((one) => placeOf(one.id) >= placeOf(was.id));
+  const isSame = now?.id === was?.id;
+  load(chapter, now ? (isSame ? Math.min(now.start + offset, now.stop) : now.start) : place());
   if (isOn) play();
 }
 

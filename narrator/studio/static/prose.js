@@ -378,9 +378,9 @@ new ResizeObserver(() => {
   }
 }).observe(box);
 
-/** Puts the focus on the chosen sentence. */
-export function focusProse() {
-  show(state.chosen);
+/** Puts the focus on the chosen sentence. @param {{ scroll?: boolean }} [how] */
+export function focusProse({ scroll = true } = {}) {
+  if (scroll) show(state.chosen);
   drawn.get(state.chosen)?.focus({ preventScroll: true });
 }
 box.addEventListener("focusin", (event) => {

@@ -9,7 +9,7 @@ import { goTo } from "./loading.js";
 import { say } from "./messages.js";
 import { pane } from "./panes.js";
 import { on, state } from "./store.js";
-import { counted, grouped, percent, shortened, span } from "./words.js";
+import { counted, grouped, percent, roughly, shortened, span } from "./words.js";
 
 const box = byId("pane-render");
 
@@ -67,7 +67,7 @@ function jobWords(job) {
     job.kind === "export" && "files",
     job.kind === "hear" && "listening",
     isWhole && bothVoices() && (isDraft(job) ? "draft" : "model"),
-    cost !== null && `about ${span(cost)}`,
+    cost !== null && `about ${roughly(cost)}`,
   ];
   return { title, note: notes.filter(Boolean).join(", ") };
 }
@@ -266,7 +266,7 @@ function buttons(part) {
       icon(kind),
       words,
     );
-  const time = cost === null || !part.chunks ? "" : ` (about ${span(cost)})`;
+  const time = cost === null || !part.chunks ? "" : ` (about ${roughly(cost)})`;
   const makes = part.chapters.length
     ? `Then ${part.name} ${part.chapters.length === 1 ? "is" : "are"} mastered; ${files} of the whole book is made when that is exported.`
     : `Then ${files} is made.`;

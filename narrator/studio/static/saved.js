@@ -50,10 +50,18 @@ const hands = {
     const player = playerOf(chapter);
     if (player) play(player, chapter.from + seconds);
   },
-  sound: ({ number, sound, from }) =>
-    sound
-      ? h("audio", { id: `player-${number}`, controls: true, preload: "none", src: `${sound}#t=${from.toFixed(2)}`, "aria-label": `Chapter ${number}` })
-      : null,
+  sound({ number, sound, from }) {
+    if (!sound) return null;
+    const player = h("audio", {
+      id: `player-${number}`,
+      controls: true,
+      preload: "none",
+      src: `${sound}#t=${from.toFixed(2)}`,
+      "aria-label": `Chapter ${number}`,
+      onerror: () => player.replaceWith(h("p", { class: "note" }, `The sound is not here: ${decodeURIComponent(sound)} was not handed on with this page.`)),
+    });
+    return player;
+  },
 };
 
 fill(byId("report"), ...report(data, hands));

@@ -19,6 +19,9 @@ const rows = new Map();
 let last = -1;
 let owner = "";
 
+/** None until they are known: those of the chunk before are still here. */
+const triesOfChosen = () => (chosenChunk()?.id === owner ? tries : []);
+
 const named = (one) => `try:${one.url}`;
 
 /** The list for a chunk. @param {string} chunk its id @param {any[]} ofChunk */
@@ -99,7 +102,7 @@ const titleOf = (engine) => (engine === "draft" ? "The draft voice" : engine || 
 export function compareTakes() {
   const whole = (one) => one.whole !== false;
   const all = [
-    ...tries.filter(whole).map((one) => ({ ...one, title: `Take ${one.number}${standing(one)}` })),
+    ...triesOfChosen().filter(whole).map((one) => ({ ...one, title: `Take ${one.number}${standing(one)}` })),
     ...(others ?? []).flatMap(({ engine, tries: theirs }) =>
       theirs.filter(whole).map((one) => ({ ...one, title: `${titleOf(engine)}, take ${one.number}`, number: null })),
     ),
@@ -111,7 +114,7 @@ export function compareTakes() {
   }
   const rest = all.filter((one) => one !== used);
   const other = rest.find((one) => !one.faults.length) ?? rest[0];
-  compare(chosenChunk(), all, used, other, (one) => pin(one.number, pinned()));
+  compare(chosenChunk(), all, used, other, (one, what) => pin(owner, one.number, what));
 }
 
 const standing = (one) => (one.pinned ? ", pinned" : one.in_use ? ", in use" : "");
@@ -147,7 +150,7 @@ function row(one, voice) {
       title: one.pinned
         ? "Let the best take be chosen again (p)"
         : "Use this take, whatever the checks say (p)",
-      onclick: () => (one.pinned ? unpin(one.number) : pin(one.number, pinned())),
+      onclick: () => (one.pinned ? unpin(owner) : pin(owner, one.number)),
     },
     icon("pin"),
     one.pinned ? "Pinned" : "Pin",
@@ -205,22 +208,23 @@ function toggle(one) {
 
 /** By its key, the take's number. @param {number} key */
 export function hearKey(key) {
-  const one = tries.find((each) => each.number === key);
+  const one = triesOfChosen().find((each) => each.number === key);
   if (one) hear(one);
 }
 
 /** Pins the try heard last, else the one in use. */
 export function pinHeard() {
-  const one = tries.find((each) => each.number === last) ?? tries.find((each) => each.in_use);
+  const known = triesOfChosen();
+  const one = known.find((each) => each.number === last) ?? known.find((each) => each.in_use);
   if (!one) return;
   if (one.pinned) say(`Take ${one.number} is pinned already; P lets it go`);
-  else pin(one.number, pinned());
+  else pin(owner, one.number);
 }
 
-/** The number of the one that is pinned, if any. */
-const pinned = () => tries.find((each) => each.pinned)?.number;
-
-export const unpinHeard = () => unpin(pinned());
+export function unpinHeard() {
+  if (triesOfChosen().some((each) => each.pinned)) unpin(owner);
+  else say("No take of this is pinned");
+}
 
 function light() {
   const now = heardNow();

@@ -18,6 +18,24 @@ export function span(seconds) {
   return rest ? `${Math.floor(minutes / 60)} h ${rest} min` : `${Math.floor(minutes / 60)} h`;
 }
 
+/**
+ * An estimated time, in steps so coarse that it stands still while it holds: 40 s, 3 min, 1 h 20 min.
+ * @param {number} seconds
+ */
+export function roughly(seconds) {
+  if (seconds <= 50) return `${Math.max(10, Math.ceil(seconds / 10) * 10)} s`;
+  const minutes = Math.round(seconds / 60);
+  const step = minutes < 10 ? 1 : minutes < 60 ? 5 : 10;
+  const rounded = Math.round(minutes / step) * step;
+  return rounded < 2 ? "1 min" : span(60 * rounded);
+}
+
+/** What is left of some work, after a comma; nothing while too little was measured. @param {number | null} [seconds] */
+export function timeLeft(seconds) {
+  if (seconds === null || seconds === undefined) return "";
+  return seconds < 10 ? ", a few seconds left" : `, ${roughly(seconds)} left`;
+}
+
 /** 1 line, 1,200 lines. @param {number} number @param {string} thing */
 export const counted = (number, thing) => `${grouped(number)} ${thing}${number === 1 ? "" : "s"}`;
 

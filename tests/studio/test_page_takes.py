@@ -1,0 +1,239 @@
+"""Takes on the page: compared, pinned, and what is undone of that; and the sound around windows."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.serve.test_speech import until
+from tests.studio.test_page import SOON, Studio, chromium, expect, studio
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Route
+
+pytestmark = pytest.mark.browser
+__all__ = ["chromium", "studio"]
+
+
+def pinned(studio: Studio, chunk: str = "1.2") -> list[int]:
+    tries = studio.asked(f"/api/chunks/{chunk}")["tries"]
+    return [one["number"] for one in tries if one["pinned"]]
+
+
+def travels(studio: Studio, undo: str, redo: str = "") -> None:
+    """The two buttons say what they would do."""
+    for name, what, word in (("undo", undo, "Undo"), ("redo", redo, "Do again")):
+        words = f"{word}: {what}" if what else f"Nothing to {word.lower()}"
+        expect(studio.page.locator(f"#{name}")).to_have_attribute("aria-label", re.compile(words))
+
+
+def speak_slower(studio: Studio, speed: str, take: int) -> None:
+    """By the desk of the chosen chunk."""
+    studio.press("d")
+    expect(studio.page.locator("[name=speed]")).to_be_focused()
+    studio.page.keyboard.type(speed)
+    studio.press("Enter")
+    expect(studio.page.locator(f".take[data-number='{take}'] .figures")).to_contain_text("pinned")
+    studio.page.evaluate("document.activeElement.blur()")
+
+
+@pytest.fixture
+def slow(studio: Studio) -> Studio:
+    """A rendered book, of which a slower take of 1.2 was asked for."""
+    studio.render()
+    studio.press("j")
+    expect(studio.page.locator("#pane-chunk .number")).to_have_text("1.2")
+    speak_slower(studio, "0.8", 2)
+    return studio
+
+
+# -- comparing -------------------------------------------------------------------------------------
+
+
+def test_the_better_take_is_pinned_by_the_verdict_alone(slow: Studio) -> None:
+    page, said = slow.page, slow.page.locator("#said")
+    slow.press("x")
+    page.get_by_role("button", name="B is better").press("Enter")
+    expect(page.locator("dialog")).to_have_count(0)
+    expect(said).to_contain_text("Take 1 of 1.2 is pinned")
+    until(lambda: pinned(slow) == [1])
+    said.get_by_role("button", name="Undo").click()
+    expect(said).to_contain_text("Undone: Take 1 of 1.2 is pinned")
+    expect(page.locator(".take[data-number='2'] .figures")).to_contain_text("pinned")
+    slow.press("x")
+    page.get_by_role("button", name="A is better").press("Enter")
+    expect(said).to_contain_text("Better: take 2. It stays pinned")
+    travels(slow, "Take 2 of 1.2 is pinned", "Take 1 of 1.2 is pinned")
+
+
+def test_a_blind_verdict_says_which_was_which_and_is_undone_there(slow: Studio) -> None:
+    page, outcome = slow.page, slow.page.locator(".outcome")
+    slow.press("x")
+    page.get_by_role("checkbox", name="Blind").check()
+    page.get_by_role("button", name="No difference").press("Enter")
+    expect(outcome).to_contain_text("both takes stay as they are")
+    told = outcome.inner_text()
+    page.get_by_role("checkbox", name="Blind").uncheck()
+    page.get_by_role("checkbox", name="Blind").check()  # another round, another order
+    first = re.search("A was take 1", told)
+    # the order is drawn anew: the take that is not pinned is found by its length
+    lengths = []
+    for side in ("A", "B"):
+        slow.press(side.lower())
+        expect(page.get_by_role("button", name=f"Hear {side}")).to_have_attribute(
+            "aria-pressed", "true"
+        )
+        until(lambda: page.evaluate("document.getElementById('sample').duration > 0"))
+        lengths.append(page.evaluate("document.getElementById('sample').duration"))
+    assert first or "B was take 1" in told
+    quick = "A" if lengths[0] < lengths[1] else "B"
+    page.get_by_role("button", name=f"{quick} is better").press("Enter")
+    expect(outcome).to_contain_text("Better: take 1. It is pinned.")
+    expect(outcome).to_contain_text(f"{quick} was take 1")
+    until(lambda: pinned(slow) == [1])
+    outcome.get_by_role("button", name="Undo").press("Enter")
+    expect(page.locator("dialog")).to_have_count(0)
+    until(lambda: pinned(slow) == [2])
+
+
+# -- undo ------------------------------------------------------------------------------------------
+
+
+def test_pins_retakes_and_edits_are_undone_and_done_again_in_order(slow: Studio) -> None:
+    page = slow.page
+    retaken, pinning = "Take 2 of 1.2 is pinned", "Pinning take 1 of 1.2"
+    travels(slow, retaken)
+    slow.press("1", "p")
+    travels(slow, pinning)
+    until(lambda: pinned(slow) == [1])
+    expect(page.locator(".take[data-number='1'] .figures")).to_contain_text("pinned")
+    slow.press("Shift+P")
+    travels(slow, "Unpinning 1.2")
+    until(lambda: pinned(slow) == [])
+    slow.press("w")
+    page.get_by_role("button", name="Kirkcudbright", exact=True).click()
+    page.keyboard.type("Kur-koo-bree")
+    slow.press("Enter")
+    travels(slow, "“Kirkcudbright”")
+    slow.press("u")
+    travels(slow, "Unpinning 1.2", "“Kirkcudbright”")
+    slow.press("u")
+    travels(slow, pinning, "Unpinning 1.2")
+    until(lambda: pinned(slow) == [1])
+    speak_slower(slow, "0.7", 3)
+    travels(slow, "Take 3 of 1.2 is pinned")  # nothing from before is to be done again
+    slow.press("Shift+U")
+    expect(page.locator("#said")).to_contain_text("Nothing to do again")
+    slow.press("u")
+    travels(slow, pinning, "Take 3 of 1.2 is pinned")
+    until(lambda: pinned(slow) == [1])
+    slow.press("u", "u")
+    travels(slow, "", retaken)
+    until(lambda: pinned(slow) == [])
+    slow.press("Shift+U", "Shift+U", "Shift+U")
+    travels(slow, "Take 3 of 1.2 is pinned")
+    until(lambda: pinned(slow) == [3])
+
+
+def test_a_retake_that_ends_before_its_answer_can_be_undone(slow: Studio) -> None:
+    def answer_late(route: Route) -> None:
+        answer = route.fetch()
+        until(lambda: not slow.has_jobs(), SOON / 1000)
+        route.fulfill(response=answer)
+
+    slow.page.route("**/api/jobs", answer_late)
+    speak_slower(slow, "0.7", 3)
+    travels(slow, "Take 3 of 1.2 is pinned")
+    slow.page.unroute("**/api/jobs")
+    slow.press("u")
+    until(lambda: pinned(slow) == [2])
+
+
+def test_a_pin_that_failed_is_not_on_the_list(slow: Studio) -> None:
+    page = slow.page
+
+    def ask_wrong(route: Route) -> None:
+        job = {**route.request.post_data_json, "number": 77}
+        route.continue_(post_data=job)
+
+    page.route("**/api/jobs", ask_wrong)
+    slow.press("1", "p")
+    expect(page.locator("#errors")).to_contain_text("chunk 1.2 has no try 77")
+    travels(slow, "Take 2 of 1.2 is pinned")
+    page.unroute("**/api/jobs")
+    slow.press("Escape")  # the error
+
+
+def test_the_button_undo_of_a_pin_waits_for_the_edits_after_it(slow: Studio) -> None:
+    page, said = slow.page, slow.page.locator("#said")
+    slow.press("1", "p")
+    until(lambda: pinned(slow) == [1])
+    message = said.locator(".message", has_text="Pinning take 1")
+    undo = message.get_by_role("button", name="Undo").element_handle()
+    slow.press("w")
+    page.get_by_role("button", name="Kirkcudbright", exact=True).click()
+    page.keyboard.type("Kur-koo-bree")
+    slow.press("Enter")
+    travels(slow, "“Kirkcudbright”")
+    undo.evaluate("button => button.click()")  # the message may be gone by itself by now
+    expect(said).to_contain_text("Edits came after it")
+    travels(slow, "“Kirkcudbright”")
+
+
+# -- the sound around windows ----------------------------------------------------------------------
+
+
+def test_the_sound_goes_on_after_a_flag_and_not_after_an_edit(studio: Studio) -> None:
+    page, play = studio.page, studio.page.locator("#play")
+    page.locator("#slower").click(click_count=5)
+    studio.render()
+
+    def is_heard(yes: bool) -> None:
+        expect(play).to_have_attribute("aria-label", "Pause" if yes else "Play")
+
+    def begin() -> str:
+        studio.chunk("1.2").locator(".words").click()
+        is_heard(True)
+        return "1.2"
+
+    begin()
+    studio.press("f")
+    is_heard(False)
+    page.keyboard.type("too fast")
+    studio.press("Enter")
+    expect(page.locator("dialog")).to_have_count(0)
+    is_heard(True)
+    begin()
+    studio.press("e")
+    text = page.locator("dialog textarea")
+    text.wait_for()
+    is_heard(False)
+    studio.press("Escape")
+    expect(page.locator("dialog")).to_have_count(0)
+    is_heard(True)
+    studio.press("Space")
+    begin()
+    studio.press("e")
+    text.wait_for()
+    text.fill(text.input_value().replace("wet", "dry"))
+    studio.press("Control+Enter")
+    expect(studio.chunk("1.2")).to_contain_text("dry")
+    expect(studio.chunk("1.2")).not_to_contain_text("being saved")
+    is_heard(False)
+    expect(page.locator("#pane-chunk .number")).to_have_text("1.2")
+
+
+def test_a_window_that_closes_leaves_the_choice_alone(studio: Studio) -> None:
+    page = studio.page
+    studio.press("j")
+    expect(studio.chunk("1.2")).to_be_focused()
+    studio.press("?")
+    page.locator("dialog").wait_for()
+    page.evaluate("import('/static/store.js').then((store) => store.choose(3))")
+    expect(studio.chunk("1.4")).to_have_class(re.compile("chosen"))
+    studio.press("Escape")
+    expect(page.locator("dialog")).to_have_count(0)
+    expect(studio.chunk("1.4")).to_be_focused()
+    expect(studio.chunk("1.4")).to_have_class(re.compile("chosen"))
