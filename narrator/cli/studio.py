@@ -6,7 +6,7 @@ import contextlib
 import threading
 import webbrowser
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -37,8 +37,8 @@ def studio(
         typer.Option("--invite", metavar="NAME", help="Show a link for somebody else; repeatable."),
     ] = None,
     rights: Annotated[
-        Literal["listen", "edit"],
-        typer.Option("--rights", help="What they may do: listen and flag, or edit this book."),
+        str,
+        typer.Option("--rights", help="What they may do: listen (and flag), or edit (this book)."),
     ] = "listen",
     tls: Annotated[
         bool | None,
@@ -67,6 +67,8 @@ def studio(
     from narrator.studio.session import ProjectSession
 
     folder = _folder_of_projects(book)
+    if rights not in (Rights.LISTEN, Rights.EDIT):
+        raise UsageError(f"--rights {rights}: listen or edit")
     if folder is not None and invite:
         raise UsageError("name the book that --invite is for: narrator studio BOOK --invite NAME")
     build = None if folder else manifest_at(book).parent / "build"

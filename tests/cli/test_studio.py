@@ -81,6 +81,12 @@ def test_an_invitation_is_to_a_book(tmp_path: Path, narrator: Narrator) -> None:
     assert "narrator studio BOOK --invite NAME" in said
 
 
+@pytest.mark.parametrize("rights", ["owner", "LISTEN", "all"])
+def test_rights_are_to_listen_or_to_edit(tmp_path: Path, narrator: Narrator, rights: str) -> None:
+    code, _, said = narrator("studio", tmp_path, "--invite", "Ann", "--rights", rights)
+    assert (code, said) == (2, f"error: --rights {rights}: listen or edit\n")
+
+
 def test_beyond_this_machine_it_encrypts_or_says_that_it_does_not(tmp_path: Path) -> None:
     pytest.importorskip("cryptography", reason="certificates: the extra `studio`")
     folder = walks.write(tmp_path)
