@@ -380,7 +380,8 @@ def _build_requests(
     is_random = "seed" in engine.sound_parameters
     if settings.style and (advice := style_advice(book, step.chunk.speaker)):
         raise UsageError(f"chunk {step.id} can be given no style: {advice}")
-    if not is_random and speed == 1 and settings.style is None:
+    is_spoken = book.store.find(step.key) is not None or bool(book.store.tries(step.key))
+    if is_spoken and not is_random and speed == 1 and settings.style is None:
         raise UsageError(
             f"{engine.name} has one reading of a text: another try would be the same, but for a "
             "change of speed"

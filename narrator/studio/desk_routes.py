@@ -18,7 +18,7 @@ from narrator.pipeline import book_engines, book_plan
 from narrator.pipeline.book_plan import BookPlan, Selection
 from narrator.sound.assemble import Timeline, TimelineItem, place_words
 from narrator.speech.plan import Step
-from narrator.studio import rows
+from narrator.studio import quick_speech, rows
 from narrator.studio.session import NotFound, ProjectSession, ProjectSnapshot
 from narrator.text.words import words
 
@@ -46,15 +46,28 @@ class DeskRoutes:
 
         def list_takes() -> dict[str, Any]:
             view = self.session.view
+            view.book.store.refresh()
             step = view.step(request.path_params["id"])
             voices = [
                 _other_row(engine, self._other_plan(view, engine), step.id, step.chunk.text)
                 for engine in _other_engines(self.session, view, step.engine)
             ]
             # a speaker's own engine is also the one in the book's own plan
-            return {"id": step.id, "voices": [v for v in voices if v["engine"] != step.engine]}
+            voices = [voice for voice in voices if voice["engine"] != step.engine]
+            names = {voice["engine"] or self._own_name(view) for voice in voices}
+            here = quick_speech.engines_here(view.project.manifest.language)
+            # without takes there is nothing to plan for
+            more = [name for name in here if name not in {step.engine, *names}]
+            voices += [{"engine": name, "tries": [], "trouble": ""} for name in more]
+            for voice in voices:
+                can_speak = not voice["tries"] and not voice["trouble"]
+                voice["can_speak"] = can_speak and (voice["engine"] or self._own_name(view)) in here
+            return {"id": step.id, "voices": voices}
 
         return JSONResponse(await self.session.run("looking for other takes", list_takes))
+
+    def _own_name(self, view: ProjectSnapshot) -> str:
+        return view.project.spoken_by(self.session.model_engine).engine.name
 
     def _other_plan(self, view: ProjectSnapshot, engine: str) -> BookPlan | str:
         """Returns the plan of another engine for what is shown, or why there is none.

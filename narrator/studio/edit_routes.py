@@ -32,7 +32,7 @@ from narrator.pipeline.edits import Edit
 from narrator.pipeline.jobs.protocol import Job
 from narrator.report import pickups as printed_pickups
 from narrator.speech.plan import Step
-from narrator.studio import cast_edits, rows, stretch_edits
+from narrator.studio import cast_edits, quick_speech, rows, stretch_edits
 from narrator.studio.jobs import Jobs
 from narrator.studio.lexicon_routes import lexicon_edit
 from narrator.studio.people import Guests, Person, Rights
@@ -93,12 +93,24 @@ class EditRoutes:
         try:
             fields = {"draft": self.session.view.draft, **body, "book": ""}
             is_draft = bodies.boolean_field(fields, "draft")
+            other_engine = bodies.optional_text_field(fields, "by", 100)
             del fields["draft"]
+            fields.pop("by", None)
             fields["engine"] = "draft" if is_draft else self.session.model_engine
+            if other_engine:
+                fields["engine"] = self._engine_here(other_engine)
             job = decode_value(Job, fields)
         except ValueError as error:
             raise UsageError(str(error)) from None
         return JSONResponse({"job": dict(await run_in_threadpool(self.jobs.submit, job))})
+
+    def _engine_here(self, name: str) -> str:
+        """Returns the engine that a take is asked of. Raises UsageError if it cannot speak."""
+        if name not in quick_speech.engines_here(self.session.view.project.manifest.language):
+            raise UsageError(
+                f"{name} is not on this machine, or does not speak the book's language"
+            )
+        return name
 
     async def stop(self, request: Request) -> Response:
         """Stops the job with the `id`, or all jobs."""

@@ -124,6 +124,14 @@ def why_not_here(spec: EngineSpec, language: str) -> str:
         return str(error)
 
 
+def engines_here(language: str) -> list[str]:
+    """Returns the engines on this machine that speak a language and need no settings."""
+    names = dict.fromkeys([*QUICK_ENGINES, *ENGINES])
+    return [
+        name for name in names if name != "server" and not why_not_here(ENGINES[name], language)
+    ]
+
+
 def _best_engine(language: str) -> str:
     """Returns the best quick engine here that speaks a language, or the draft voice."""
     return next(

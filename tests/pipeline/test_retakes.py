@@ -364,8 +364,11 @@ def test_what_cannot_be_pinned_or_retaken_is_said(tmp_path):
         retake(path, engine, [child.id])
     with pytest.raises(errors.UsageError, match="the engine hum has no steps"):
         retake(path, engine, [child.id], parameters={"steps": 4})
+    steady = HumEngine(sound_parameters=())
+    [made] = retake(path, steady, [planned.steps[0].id])  # nobody has spoken it yet
+    assert len(made.tries) == 1
     with pytest.raises(errors.UsageError, match="hum has one reading of a text"):
-        retake(path, HumEngine(sound_parameters=()), [planned.steps[0].id])
+        retake(path, steady, [planned.steps[0].id])
     with pytest.raises(errors.UsageError, match=r"no chunk .99\.1."):
         retake(path, engine, ["99.1"])
 

@@ -76,7 +76,7 @@ def test_an_engine_that_cannot_be_planned_says_why(studio: Opened) -> None:
         mock.patch.object(book_engines, "engines_for", side_effect=trouble),
     ):
         [other] = studio.page.get("/api/chunks/1.2/others").json["voices"]
-    assert other == {"engine": "kokoro", "tries": [], "trouble": "no model"}
+    assert other == {"engine": "kokoro", "tries": [], "trouble": "no model", "can_speak": False}
 
 
 def test_words_have_times_within_their_chunk(shared: Opened) -> None:
@@ -95,3 +95,27 @@ def test_words_have_times_within_their_chunk(shared: Opened) -> None:
     later = shared.page.get("/api/words/1?from=1.3").json["words"]
     assert later == {id: rows for id, rows in words.items() if id not in ("1.1", "1.2")}
     assert shared.page.get("/api/words/99").status == 404
+
+
+def test_a_chunk_is_spoken_by_an_engine_that_has_no_take_of_it(tmp_path: Path) -> None:
+    folder = studios.write(tmp_path, book=KOKORO)
+    with studios.opened(folder) as studio:
+        manifest = (folder / "book.yaml").read_bytes()
+
+        def draft() -> Any:
+            voices = studio.page.get("/api/chunks/1.2/others").json["voices"]
+            return next(one for one in voices if one["engine"] == "draft")
+
+        assert (draft()["tries"], draft()["can_speak"]) == ([], True)
+        job = {"kind": "retake", "chunks": ["1.2"], "by": "draft"}
+        [*_, event] = studio.page.told(
+            lambda: studio.page.post("/api/jobs", job),
+            lambda event: event["type"] == "job" and event["event"] == "ended",
+        )
+        assert event["exit"] == 0, event
+        assert (len(draft()["tries"]), draft()["can_speak"]) == (1, False)
+        assert studio.page.get(draft()["tries"][0]["url"]).status == 200
+        assert studio.page.get("/api/chunks/1.2").json["tries"] == []
+        assert (folder / "book.yaml").read_bytes() == manifest
+        for absent in ("server", "nobody", "voxcpm2"):
+            assert studio.page.post("/api/jobs", job | {"by": absent}).status == 400

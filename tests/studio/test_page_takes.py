@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
+from tests import small_model
 from tests.serve.test_speech import until
-from tests.studio.test_page import SOON, Studio, chromium, expect, studio
+from tests.studio.test_page import SOON, Studio, chromium, expect, opened, studio
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Route
+    from playwright.sync_api import Browser, Route
 
 pytestmark = pytest.mark.browser
 __all__ = ["chromium", "studio"]
@@ -96,6 +98,23 @@ def test_a_blind_verdict_says_which_was_which_and_is_undone_there(slow: Studio) 
     outcome.get_by_role("button", name="Undo").press("Enter")
     expect(page.locator("dialog")).to_have_count(0)
     until(lambda: pinned(slow) == [2])
+
+
+def test_a_voice_without_a_take_speaks_the_line_beside_the_others(
+    chromium: Browser, tmp_path: Path
+) -> None:
+    book = small_model.write(tmp_path / "book", small_model.checkpoint(tmp_path))
+    before = book.read_text()
+    with opened(chromium, book.parent, model=True) as studio:
+        page = studio.page
+        page.get_by_role("button", name="Other voices").press("Enter")
+        others = page.locator(".others")
+        expect(others).to_contain_text("The draft voice")
+        others.get_by_role("button", name="Speak this line").press("Enter")
+        expect(others.locator(".take")).to_have_count(1)
+        expect(page.locator("#said")).to_contain_text("The draft voice has spoken 1.1")
+        travels(studio, "")
+    assert book.read_text() == before
 
 
 # -- undo ------------------------------------------------------------------------------------------

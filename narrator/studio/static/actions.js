@@ -204,6 +204,15 @@ export const submit = (job) => {
   return attempt(() => sendJob({ draft, ...job }, (event) => noteRetaken(draft, event)));
 };
 
+/**
+ * Has a chunk spoken by an engine that does not speak it in the book.
+ * @param {string} id @param {string} engine "" for the book's own @param {(event: any) => unknown} onEnd
+ */
+export const speakBy = (id, engine, onEnd) => {
+  const by = engine && engine !== "draft" ? { by: engine } : { draft: engine === "draft" };
+  return attempt(() => sendJob({ kind: "retake", chunks: [id], ...by }, onEnd));
+};
+
 /** Why a chunk cannot be spoken again. */
 export function oneReading() {
   const { draft, can } = state.book;

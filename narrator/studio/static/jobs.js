@@ -209,11 +209,11 @@ const heard = {
     const wasWaiting = exit === STOPPED && event.job !== work.running?.id;
     if (event.job === work.running?.id) [work.running, work.progress] = [null, null];
     drop(event.job);
-    settleJob(event);
     if (exit && event.error) complain(event.error);
     else if (kind === "hear" && !exit) say(listened(event.summary), "job");
     else if (event.summary?.retaken?.length) say(retaken(event.summary.retaken), "job");
     else if (SLOW.has(kind) && kind !== "audition" && !wasWaiting) say(endWords(kind, exit), "job");
+    settleJob(event);
     loadBook();
   },
 };

@@ -1,7 +1,7 @@
 // The tries of a chunk: heard and compared by number, with their figures and faults; and beside them
 // those of other voices.
 
-import { attempt, pin, unpin } from "./actions.js";
+import { attempt, pin, speakBy, unpin } from "./actions.js";
 import { bytes, get } from "./api.js";
 import { compare } from "./compare.js";
 import { fill, h, icon } from "./dom.js";
@@ -73,20 +73,40 @@ async function toggleOthers(event) {
   others = null;
   if (!isShown) {
     fill(othersBox, h("p", { class: "note" }, "Looking for the takes of other voices …"));
-    const answer = await attempt(() => get(`/api/chunks/${encodeURIComponent(owner)}/others`));
-    if (answer && answer.id !== owner) return;
-    others = answer?.voices ?? null;
+    await loadOthers();
   }
   event.target.setAttribute("aria-expanded", String(Boolean(others)));
   drawOthers();
 }
 
+async function loadOthers() {
+  const answer = await attempt(() => get(`/api/chunks/${encodeURIComponent(owner)}/others`));
+  if (answer && answer.id !== owner) return;
+  others = answer?.voices ?? null;
+}
+
+/** Has the chunk spoken by an engine that has no take of it, to be heard and compared here. */
+async function speakByOther(engine, button) {
+  const id = owner;
+  button.disabled = true;
+  const asked = await speakBy(id, engine, async ({ exit }) => {
+    if (!exit) say(`${titleOf(engine)} has spoken ${id}: “Compare two” sets it against the others`, "job");
+    if (owner !== id || !others) return;
+    await loadOthers();
+    drawOthers();
+  });
+  if (!asked) button.disabled = false;
+}
+
 function drawOthers() {
-  const shown = (others ?? []).filter((one) => one.tries.length || one.trouble);
+  const shown = (others ?? []).filter((one) => one.tries.length || one.trouble || one.can_speak);
   fill(
     othersBox,
-    ...shown.flatMap(({ engine, tries: theirs, trouble }) => [
+    ...shown.flatMap(({ engine, tries: theirs, trouble, can_speak: canSpeak }) => [
       h("h3", {}, titleOf(engine)),
+      canSpeak && canEdit
+        ? h("button", { class: "small", "data-keep": `by-${engine}`, onclick: (event) => speakByOther(engine, event.currentTarget) }, icon("again"), "Speak this line")
+        : null,
       trouble ? h("p", { class: "note" }, shortened(trouble, 160)) : null,
       h("ol", { class: "takes" }, ...theirs.map((one) => row(one, titleOf(engine)))),
     ]),
