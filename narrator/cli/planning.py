@@ -464,10 +464,29 @@ def why(
         rows = [_why_json(planned, step) for step in steps]
         out.print_json(data=rows if len(names) > 1 else rows[0])
         return
+    hints = describe_other_takes(planned, steps, "why")
     for step in steps:
         if step is not steps[0]:
             out.print()
         _print_why(planned, step)
+        if step.id in hints:
+            out.print(hints[step.id])
+
+
+def describe_other_takes(book: BookPlan, steps: Sequence[Step], command: str) -> dict[str, str]:
+    """Returns how a command shows the takes of other engines, by the ids of chunks that have none
+    of their own."""
+    from narrator.engines.registry import ENGINES
+    from narrator.pipeline import retakes
+
+    return {
+        id: "\n".join(
+            f"{ENGINES[plan.engine.name].title} has spoken it: "
+            f"`narrator {command} {id}{plan.folders.option}` says more"
+            for plan in plans
+        )
+        for id, plans in retakes.find_spoken_otherwise(book, steps).items()
+    }
 
 
 def _why_json(book: BookPlan, step: Step) -> dict[str, object]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.table import Table
 
-from narrator.cli.planning import load_plan
+from narrator.cli.planning import describe_other_takes, load_plan
 from narrator.cli.progress import LineProgress, stage
 from narrator.cli.rendering import print_answer, stop_on_signals
 from narrator.cli.shared import (
@@ -60,11 +60,12 @@ def list_takes(
         ]
         out.print_json(data=rows if len(names) > 1 else rows[0])
         return
+    hints = describe_other_takes(planned, steps, "takes")
     for step, tries in steps_with_tries:
         out.print(
             f"{step.id}  {source_location(step.chunk)}  {step.chunk.speaker}: {step.chunk.text}"
         )
-        out.print(_tries_table(tries) if tries else "nothing was spoken yet")
+        out.print(_tries_table(tries) if tries else hints.get(step.id, "nothing was spoken yet"))
         if sounds is not None:
             for path in retakes.write_sounds(planned, step, tries, sounds):
                 out.print(str(display_path(path)))

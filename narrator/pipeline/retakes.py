@@ -7,9 +7,9 @@ manifest, so it is pinned at once. Knows nothing of the command line.
 
 from __future__ import annotations
 
+import contextlib
 import secrets
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import closing
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from threading import Event
@@ -18,7 +18,7 @@ from typing import Any
 
 from narrator import files, keys
 from narrator.engines import Engine, Outcome, Request, make_room, speak, unique_engines
-from narrator.errors import DamagedTake, UsageError
+from narrator.errors import DamagedTake, NarratorError, UsageError
 from narrator.pipeline import book_engines, book_plan
 from narrator.pipeline.book_plan import BookPlan, Selection
 from narrator.pipeline.manuscript import Manuscript
@@ -90,6 +90,35 @@ def tries_of(book: BookPlan, step: Step) -> list[Try]:
         )
         for number, record in sorted(records_by_number.items())
     ]
+
+
+def plan_of_engine(book: BookPlan, engine: str) -> BookPlan:
+    """The plan of a book as another engine speaks it, with the same takes. Raises NarratorError."""
+    manuscript = book.manuscript.spoken_by(engine)
+    engines = book_engines.engines_for(manuscript.project)
+    return book_plan.plan(
+        manuscript, engines.main, Selection(), engines=engines.by_speaker, store=book.store
+    )
+
+
+def find_spoken_otherwise(book: BookPlan, steps: Sequence[Step]) -> dict[str, list[BookPlan]]:
+    """The plans of other engines that have takes of chunks without any, by the ids of these."""
+    unspoken = {step.id: step for step in steps if not tries_of(book, step)}
+    plans: dict[str, list[BookPlan]] = {}
+    own_name = book.project.spoken_by("").engine.name
+    for name in sorted(book.store.engines()) if unspoken else ():
+        with contextlib.suppress(NarratorError):  # it may not be installed any more
+            other_plan = plan_of_engine(book, "" if name == own_name else name)
+            for step in other_plan.steps:
+                unspoken_step = unspoken.get(step.id)
+                if (
+                    unspoken_step is not None
+                    and unspoken_step.engine != step.engine
+                    and unspoken_step.chunk.text == step.chunk.text
+                    and tries_of(other_plan, step)
+                ):
+                    plans.setdefault(step.id, []).append(other_plan)
+    return plans
 
 
 def write_sounds(book: BookPlan, step: Step, tries: Sequence[Try], folder: Path) -> list[Path]:
@@ -442,7 +471,7 @@ def _speak_with_engine(
     # the tries of a chunk are equal but for their seeds: each has a key of its own meanwhile
     requests_by_key = {f"try {n}": request for n, request in enumerate(engine_requests)}
     keyed_requests = [replace(request, key=key) for key, request in requests_by_key.items()]
-    with closing(engine.start(message_callback(sink))) as session:
+    with contextlib.closing(engine.start(message_callback(sink))) as session:
         for keyed_request, outcome in speak(session, keyed_requests, tick=tick, cancel=cancel):
             request = requests_by_key[keyed_request.key]
             retake_job.answered(request, replace(outcome, key=request.key))

@@ -77,8 +77,12 @@ def _suggest_for_folder(folder: Path) -> str:
         if candidates:
             names = ", ".join(str(path) for path in candidates[:_MAX_SUGGESTIONS])
             return f"did you mean {names}?" if len(candidates) == 1 else f"there are {names}"
-    if text_path := next(_files_with_suffix(folder, TEXT_SUFFIXES), None):
-        return f"`narrator new DIR --from '{text_path}'` makes a project of a manuscript"
+    texts = list(_files_with_suffix(folder, TEXT_SUFFIXES))
+    if len(texts) == 1:  # of several nobody knows which one is meant
+        return (
+            "name a project's folder, or make one of the manuscript here: "
+            f"`narrator new DIR --from '{texts[0]}'`"
+        )
     return _GENERAL_ADVICE
 
 

@@ -126,7 +126,7 @@ def _reason_for(
     return (
         RenderReason(Reason.PENDING)
         if step.key in last_render.keys
-        else _explain_change(step, last_render.counterpart(step))
+        else _explain_change(step, last_render.counterpart(step), takes)
     )
 
 
@@ -175,13 +175,18 @@ def _match_entries(steps: Sequence[Step], ledger: Ledger) -> dict[str, LedgerEnt
     }
 
 
-def _explain_change(step: Step, entry: LedgerEntry | None) -> RenderReason:
+def _explain_change(step: Step, entry: LedgerEntry | None, takes: TakeResolver) -> RenderReason:
     """Returns the reason of a step without a take, by its entry in the last render's ledger."""
     if entry is None:
         return RenderReason(Reason.NEW)
     old, new = entry.recipe, step.recipe
     if "pinned" in old:
-        return RenderReason(Reason.CHANGED, ("it was pinned",))
+        take = takes.take(old["pinned"])
+        if take is None or take.text == step.text:
+            return RenderReason(Reason.CHANGED, ("it was pinned",))
+        reason = Reason.RESPOKEN if entry.text == step.chunk.text else Reason.CHANGED
+        text_change = _describe_differences("text", take.text, step.text)
+        return RenderReason(reason, ("it was pinned", *text_change))
     changed_fields = [
         field_name
         for field_name in new

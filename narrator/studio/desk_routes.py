@@ -14,8 +14,8 @@ from starlette.routing import Route
 
 from narrator.delivery import layout
 from narrator.errors import NarratorError
-from narrator.pipeline import book_engines, book_plan
-from narrator.pipeline.book_plan import BookPlan, Selection
+from narrator.pipeline import retakes
+from narrator.pipeline.book_plan import BookPlan
 from narrator.sound.assemble import Timeline, TimelineItem, place_words
 from narrator.speech.plan import Step
 from narrator.studio import quick_speech, rows
@@ -78,13 +78,8 @@ class DeskRoutes:
             self._other_plans = view.book, {}
         plans = self._other_plans[1]
         if engine not in plans:
-            manuscript = view.book.manuscript.spoken_by(engine)
             try:
-                engines = book_engines.engines_for(manuscript.project)
-                plans[engine] = book_plan.plan(
-                    manuscript, engines.main, Selection(), engines=engines.by_speaker,
-                    store=view.book.store,
-                )  # fmt: skip
+                plans[engine] = retakes.plan_of_engine(view.book, engine)
             except NarratorError as error:
                 plans[engine] = str(error)
         return plans[engine]

@@ -145,6 +145,14 @@ def test_plan_names_the_files_that_pauses_make_anew(narrator, drafted):
     assert facts["todo"] == []
 
 
+def test_takes_of_another_engine_are_mentioned(narrator, drafted):
+    for command in ("takes", "why"):
+        code, said, _ = narrator(command, "1.1", drafted)
+        assert code == 0
+        assert f"`narrator {command} 1.1 --draft` says more" in said
+        assert "says more" not in narrator(command, "1.1", drafted, "--draft")[1]
+
+
 def test_takes_of_several_chunks_are_listed(narrator, drafted):
     code, said, errors = narrator("takes", "1.1", "1.2", drafted, "--draft")
     assert (code, errors) == (0, "")

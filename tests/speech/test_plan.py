@@ -3,6 +3,7 @@ from __future__ import annotations
 import random
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -14,7 +15,7 @@ from narrator.speech.plan import (
     link_steps,
     split_spoken,
 )
-from narrator.speech.reasons import LedgerEntry, explain_steps, make_ledger
+from narrator.speech.reasons import LedgerEntry, Reason, explain_steps, make_ledger
 from narrator.text.chunks import Chunk, Piece
 from narrator.text.lines import Line
 from narrator.text.normalize import SpokenText
@@ -338,6 +339,17 @@ def test_a_step_that_is_pinned_no_more_says_so():
     ledger = make_ledger([pinned])
     why = explain_steps([plain], Shelf(), ledger, lambda s: False)
     assert why[plain.key].changes == ("it was pinned",)
+
+
+def test_a_step_whose_pinned_take_says_older_words_tells_them():
+    [old], [plain] = (steps(utterance(text)) for text in ("Chapter 1.", "Chapter one."))
+    [pinned] = steps(utterance("Chapter one."), pins={plain.place_hash: old.key})
+    shelf = Shelf()
+    shelf.take = {old.key: SimpleNamespace(text="Chapter 1.")}.get
+    why = explain_steps([plain], shelf, make_ledger([pinned]), lambda s: False)
+    assert (why[plain.key].reason, why[plain.key].changes) == (
+        Reason.RESPOKEN, ("it was pinned", "text: 'Chapter 1.' -> 'Chapter one.'"),
+    )  # fmt: skip
 
 
 # -- unison
