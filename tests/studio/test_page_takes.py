@@ -256,3 +256,31 @@ def test_a_window_that_closes_leaves_the_choice_alone(studio: Studio) -> None:
     expect(page.locator("dialog")).to_have_count(0)
     expect(studio.chunk("1.4")).to_be_focused()
     expect(studio.chunk("1.4")).to_have_class(re.compile("chosen"))
+
+
+# -- time left -------------------------------------------------------------------------------------
+
+
+def test_the_time_left_is_said_in_steps_and_of_the_stage_that_is_named(studio: Studio) -> None:
+    page, status = studio.page, studio.page.locator("#status")
+
+    def tell(**event: object) -> None:
+        page.evaluate(
+            "event => import('/static/store.js').then((store) => store.emit('event:job', event))",
+            event,
+        )
+
+    job = {"id": "x", "kind": "render", "pausable": True, "chapters": [], "chunks": []}
+    tell(event="started", job=job)
+    for phase, left, words in (
+        ("render", None, "Rendering 50 %"),
+        ("render", 8000, "Rendering 50 %, 2 h 10 min left"),
+        ("render", 1400, "Rendering 50 %, 25 min left"),
+        ("render", 176, "Rendering 50 %, 3 min left"),
+        ("render", 89, "Rendering 50 %, 1 min left"),
+        ("encode", 33, "Encoding 50 %, 40 s left"),
+        ("check", 4, "Checking the files 50 %, a few seconds left"),
+    ):
+        tell(event="progress", job="x", phase=phase, what="", done=1, of=2, left=left)
+        expect(status).to_have_text(words)
+    tell(event="ended", job="x", kind="render", exit=0, error="", summary={})

@@ -6,7 +6,7 @@ import { byId, fill, h, icon, refill } from "./dom.js";
 import { complain, say } from "./messages.js";
 import { openOnServer } from "./opening.js";
 import { emit } from "./store.js";
-import { counted, percent, roughly, sizeWords, span, timeLeft } from "./words.js";
+import { counted, percent, roughly, sizeWords, span, stageName, timeLeft } from "./words.js";
 
 const box = byId("making");
 const audio = byId("sample");
@@ -431,9 +431,8 @@ function atWork() {
 function tellProgress() {
   const now = book.progress ?? book.facts.jobs.progress;
   const share = now?.of ? Math.min(1, now.done / now.of) : 0;
-  const isMaking = now && !["render", "starting"].includes(now.phase);
   workBar.value = share;
-  workWords.textContent = `${isMaking ? "Writing the file" : "Speaking"} ${percent(share)}${timeLeft(now?.left)}`;
+  workWords.textContent = `${stageName(now?.phase) || "Speaking"} ${percent(share)}${timeLeft(now?.left)}`;
 }
 
 function handle(event) {

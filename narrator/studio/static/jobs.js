@@ -8,7 +8,7 @@ import { loadBook } from "./loading.js";
 import { complain, say } from "./messages.js";
 import { showPane } from "./panes.js";
 import { emit, on, state } from "./store.js";
-import { counted, percent, roughly, span, timeLeft } from "./words.js";
+import { counted, percent, roughly, span, stageName, timeLeft } from "./words.js";
 
 const status = byId("status");
 const opener = byId("to-render");
@@ -40,9 +40,7 @@ export const KINDS = {
 const isMaking = () => Boolean(work.progress) && !["render", "starting"].includes(work.progress.phase);
 /** What runs, in words. */
 export const atWhat = () =>
-  work.running.kind === "render" && isMaking()
-    ? KINDS.export
-    : (KINDS[work.running.kind] ?? work.running.kind);
+  stageName(work.progress?.phase) || (KINDS[work.running.kind] ?? work.running.kind);
 const SLOW = new Set(["render", "export", "retake", "audition", "hear"]);
 const isSlow = () => Boolean(work.running) && SLOW.has(work.running.kind);
 /** Whether what runs is being stopped until somebody resumes it. */

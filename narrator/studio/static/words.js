@@ -74,6 +74,16 @@ export function seconds(words) {
     .reduce((sum, part) => sum * 60 + Number(part), 0);
 }
 
+const STAGES = {
+  "measure music": "Measuring the music",
+  encode: "Encoding",
+  files: "Writing the files",
+  check: "Checking the files",
+};
+
+/** What a stage of making files is called, of which share and time left are said; "" for others. @param {string} [phase] */
+export const stageName = (phase) => STAGES[phase] ?? "";
+
 const STATES = {
   good: "good",
   doubtful: "doubtful",
