@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import tempfile
 import threading
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
@@ -23,6 +24,7 @@ from narrator.errors import UsageError
 from narrator.pipeline import attribution, auditioning, edits
 from narrator.pipeline.edits.voices import AddedClip
 from narrator.studio import rows, sounds
+from narrator.studio.chunk_states import RENDERED
 from narrator.studio.quick_speech import QuickVoice
 from narrator.studio.session import NotFound, ProjectSession, ProjectSnapshot
 from narrator.text.normalize import Lexicon, normalize
@@ -54,9 +56,14 @@ class CastRoutes:
     async def cast(self, request: Request) -> Response:
         def cast_row() -> dict[str, Any]:
             view = self.session.view
+            rendered = self._count_rendered(view)
             return {
                 "speakers": [
-                    {**line, **_speaker_row(view, str(line["name"]))}
+                    {
+                        **line,
+                        **_speaker_row(view, str(line["name"])),
+                        "rendered": rendered[str(line["name"])],
+                    }
                     for line in rows.speakers(view)
                 ],
                 "presets": [_preset_row(preset) for preset in presets.list_all(view.project.root)],
@@ -70,6 +77,16 @@ class CastRoutes:
             }
 
         return JSONResponse(await run_in_threadpool(cast_row))
+
+    def _count_rendered(self, view: ProjectSnapshot) -> Counter[str]:
+        """Returns the number of rendered chunks by speaker: another voice makes them outdated."""
+        rendered: Counter[str] = Counter()
+        for number, steps in view.chapters.items():
+            states = self.session.chunk_states(number, view)
+            rendered.update(
+                step.chunk.speaker for step in steps if states[step.id].state in RENDERED
+            )
+        return rendered
 
     async def preset(self, request: Request) -> Response:
         """Serves the recording of a preset."""

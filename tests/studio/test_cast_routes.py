@@ -35,6 +35,7 @@ def test_the_cast_has_voices_and_lines_to_try_them_on(shared: Opened) -> None:
     assert (ada["voice"]["kind"], ada["voice"]["text"]) == ("none", "the draft voice")
     assert ada["samples"][0]["text"] == "Not far now."
     assert ada["casting"] == "uncast"
+    assert ada["rendered"] == ada["chunks"] == 3
     assert cast["presets"] == []
 
 

@@ -65,3 +65,47 @@ def test_a_minor_one_gets_a_voice_of_their_own(chromium: Browser, tmp_path: Path
         )
         studio.press("Control+z")
         until(lambda: manifest.read_text() == book)
+
+
+def test_what_a_merge_costs_is_said_before_it_and_after(chromium: Browser, tmp_path: Path) -> None:
+    manifest = tmp_path / "book.yaml"
+    manifest.write_text(BOOK)
+    (tmp_path / "out.md").write_text(
+        "Ada: I see.\n\nnarrator: Rain.\n\nBen: And I.\n\nnarrator: Snow.\n\nAda: No more.\n"
+    )
+    (tmp_path / "home.md").write_text("They came home.\n")
+    with opened(chromium, tmp_path) as studio:
+        page = studio.page
+        studio.render()
+        studio.press("c")
+        page.locator(".person", has_text="Ada").press("Enter")
+        page.get_by_label("The same person as").select_option("Ben")
+        cost = "2 lines of Ada must then be spoken again, in the voice of Ben."
+        expect(page.locator("#pane-cast")).to_contain_text(cost)
+        page.get_by_role("button", name="Merge").press("Enter")
+        expect(page.locator("#said")).to_contain_text("Ada is Ben. 2 lines must be spoken again")
+        studio.press("Escape", "u")
+        until(lambda: manifest.read_text() == BOOK)
+
+
+def test_a_part_of_somebody_s_lines_is_given_to_somebody_new(
+    chromium: Browser, tmp_path: Path
+) -> None:
+    manifest = tmp_path / "book.yaml"
+    manifest.write_text(BOOK)
+    out = "Ada: I see.\n\nBen: And I.\n\nAda: So am I.\n\nBen: Yes.\n\nAda: No more.\n"
+    (tmp_path / "out.md").write_text(out)
+    (tmp_path / "home.md").write_text("They came home.\n")
+    with opened(chromium, tmp_path) as studio:
+        page = studio.page
+        studio.press("c")
+        page.locator(".person", has_text="Ada").press("Enter")
+        page.get_by_role("button", name="Some lines are somebody else").press("Enter")
+        page.get_by_label("to line").select_option("2")
+        expect(page.get_by_label("Which of these lines")).to_have_value("Ada")
+        page.get_by_label("Or somebody new").fill("Eve")
+        page.get_by_role("button", name="Save").press("Enter")
+        expect(page.locator("#said")).to_contain_text("Eve says 2 parts")
+        given = "Eve: I see.\n\nBen: And I.\n\nEve: So am I.\n\nBen: Yes.\n\nAda: No more.\n"
+        assert (tmp_path / "out.md").read_text() == given
+        assert "Eve" in manifest.read_text()

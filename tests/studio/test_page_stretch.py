@@ -1,4 +1,4 @@
-"""A stretch of text is chosen by selecting it, by keys or by numbers, and given or swapped.
+"""A stretch of text is chosen by selecting it, by keys or from a list, and given or swapped.
 
 Run by `make pages`; `make test` leaves it out.
 """
@@ -63,8 +63,8 @@ def test_two_are_swapped_over_a_stretch_by_keys_alone(studio: Studio) -> None:
     expect(bar).to_be_hidden()
     studio.press("v")
     page.get_by_role("button", name="More lines…").press("Enter")
-    page.get_by_label("From chunk").fill("2")
-    page.get_by_label("to chunk").fill("1.4")
+    page.get_by_label("From line").select_option("1.2 Ada: Not far now. I know the way.")
+    page.get_by_label("to line").select_option("3")
     expect(page.locator("dialog [role=status]")).to_contain_text("3 lines: Ada 2, Ben 1")
     page.get_by_role("radio", name="Swap two speakers").press("Space")
     expect(page.get_by_label("The lines of")).to_have_value("Ada")

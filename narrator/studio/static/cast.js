@@ -7,8 +7,9 @@ import { byId, fill, h, icon, refill } from "./dom.js";
 import { goTo } from "./loading.js";
 import { say } from "./messages.js";
 import { newSpeaker } from "./newspeaker.js";
-import { pane } from "./panes.js";
+import { pane, showPane } from "./panes.js";
 import { playBlob, playUrl } from "./samples.js";
+import { giveLinesOf } from "./speakers.js";
 import { colorOf, on, state } from "./store.js";
 import { counted, percent, shortened, span } from "./words.js";
 
@@ -203,18 +204,24 @@ function doubtsAbout(name) {
 }
 
 /** Another name, the pronoun, and who is the same person; not for the narrator, nor for a voice of several. */
-function personForm({ name, is_narrator, plays, aliases, pronoun }) {
+function personForm({ name, is_narrator, plays, aliases, pronoun, shares_voice_of, rendered, samples }) {
   if (is_narrator || plays.length) return null;
   if (named.has(name)) return named.get(name);
   const own = h("input", { type: "text", value: name, autocomplete: "off", spellcheck: "false" });
-  const others = cast.speakers
-    .filter((one) => one.name !== name && !one.is_narrator && !one.plays.length)
-    .map((one) => one.name);
+  const others = cast.speakers.filter((one) => one.name !== name && !one.is_narrator && !one.plays.length);
+  const again = h("p", { class: "note", role: "status" });
+  const voiceOf = (one) => one.shares_voice_of ?? one.name;
   const same = h(
     "select",
-    {},
+    {
+      onchange: () => {
+        const other = others.find((one) => one.name === same.value);
+        const isSameVoice = !other || voiceOf(other) === voiceOf({ name, shares_voice_of });
+        fill(again, isSameVoice || !rendered ? null : spokenAgain(rendered, name, other.name));
+      },
+    },
     h("option", { value: "" }, "…"),
-    ...others.map((one) => h("option", { value: one }, one)),
+    ...others.map((one) => h("option", { value: one.name }, one.name)),
   );
   const pronouns = [...new Set(["he", "she", "they", "it", ...(pronoun ? [pronoun] : [])])];
   const called = h(
@@ -225,7 +232,7 @@ function personForm({ name, is_narrator, plays, aliases, pronoun }) {
   );
   const change = async (newName, edit) => {
     say("Writing …");
-    if (await attempt(() => sendEdit({ speaker: name, ...edit }))) named.delete(name);
+    if (await attempt(() => sendCast({ speaker: name, ...edit }))) named.delete(name);
     open = newName;
     load();
   };
@@ -255,6 +262,7 @@ function personForm({ name, is_narrator, plays, aliases, pronoun }) {
       "Set pronoun",
     ),
     field("The same person as", same, "Who keeps the name and the voice."),
+    again,
     h(
       "button",
       {
@@ -275,9 +283,41 @@ function personForm({ name, is_narrator, plays, aliases, pronoun }) {
         `${alias} is somebody else`,
       ),
     ),
+    samples.length
+      ? h(
+          "button",
+          { "data-keep": `part-${name}`, onclick: () => goTo(samples[0].id).then(() => giveLinesOf(name)) },
+          `Some lines are somebody else’s …`,
+        )
+      : null,
   );
   return form;
 }
+
+/** What another voice costs. @param {number} rendered @param {string} name @param {string} [voice] whose it is then */
+const spokenAgain = (rendered, name, voice) =>
+  `${counted(rendered, "line")} of ${name} must then be spoken again${voice ? `, in the voice of ${voice}` : " in the new voice"}.`;
+
+/** An edit of the cast that is being planned. @type {{ version: number, before: number, what: string } | null} */
+let planned = null;
+
+/** Sends an edit of the cast; once the book is planned with it, what must be spoken again is said. */
+async function sendCast(edit) {
+  const before = state.book.todo.chunks;
+  const { version, what } = await sendEdit(edit);
+  planned = { version, before, what };
+  return true;
+}
+on("book", () => {
+  if (!planned || state.book.version <= planned.version) return;
+  const more = state.book.todo.chunks - planned.before;
+  if (more > 0)
+    say(`${planned.what}. ${counted(more, "line")} must be spoken again`, "again", {
+      words: "Render…",
+      run: () => showPane("render"),
+    });
+  planned = null;
+});
 
 /** What somebody wrote in stays until it is given, and read as given. */
 function formOf(speaker) {
@@ -364,14 +404,14 @@ function voice(speaker) {
       if (!chosen) return;
       begun.set(speaker.name, form);
       given.set(speaker.name, JSON.stringify(speaker.voice));
-      await sendEdit({ kind: "voice", speaker: speaker.name, voice: chosen });
+      await sendCast({ kind: "voice", speaker: speaker.name, voice: chosen });
     } catch (error) {
       given.delete(speaker.name);
       fill(trouble, error.message);
     }
   }
   /** Described so that it differs from others; it can be changed here then. */
-  const ownVoice = () => attempt(() => sendEdit({ kind: "own voice", speaker: speaker.name }));
+  const ownVoice = () => attempt(() => sendCast({ kind: "own voice", speaker: speaker.name }));
   const form = h(
     "form",
     { class: "voice-form", onsubmit: give, oninput: written },
@@ -391,6 +431,7 @@ function voice(speaker) {
     tried,
     choice("Voice", "kind", kinds, kind, turnTo),
     place,
+    speaker.rendered ? h("p", { class: "note" }, spokenAgain(speaker.rendered, speaker.name)) : null,
     trouble,
     h(
       "div",

@@ -53,13 +53,26 @@ async function giveChunk() {
 
 // -- a stretch -------------------------------------------------------------------------------------
 
-/** @param {import("./stretch.js").Stretch} chosen */
-async function giveStretch(chosen) {
+/** Lines of one speaker for another, from the chosen line on. @param {string} owner */
+export const giveLinesOf = (owner) => giveStretch(wholeStretch(state.chosen, state.chosen), owner);
+
+/** @param {import("./stretch.js").Stretch} chosen @param {string} [owner] whose lines are meant */
+async function giveStretch(chosen, owner) {
   let stretch = chosen;
   let mode = "give";
   const { chunks } = state.chapter;
   const ends = ["from", "to"].map((name) =>
-    h("input", { type: "text", inputmode: "decimal", value: chunks[stretch[name]].id, oninput: read, autocomplete: "off" }),
+    h(
+      "select",
+      { onchange: read },
+      ...chunks.map((chunk, place) =>
+        h(
+          "option",
+          { value: place, selected: place === stretch[name], ...scriptOf(chunk) },
+          `${chunk.id} ${chunk.speakers.join(" & ")}: ${shortened(chunk.text, 60)}`,
+        ),
+      ),
+    ),
   );
   const summary = h("div", { class: "stretch-summary" });
   const give = h("div", { class: "content-part" });
@@ -71,12 +84,12 @@ async function giveStretch(chosen) {
         "extent",
         [
           ["words", "The selected words"],
-          ["chunks", "Whole chunks"],
+          ["chunks", "Whole lines"],
         ],
         "words",
         (value) => {
           stretch = value === "words" ? chosen : wholeStretch(chosen.from, chosen.to);
-          ends.forEach((input, i) => (input.value = chunks[stretch[i ? "to" : "from"]].id));
+          ends.forEach((select, i) => (select.value = stretch[i ? "to" : "from"]));
           draw();
         },
       )
@@ -98,8 +111,7 @@ async function giveStretch(chosen) {
   const pair = [h("select"), h("select")];
 
   function read() {
-    const [from, to] = ends.map((input) => placeOf(idOf(input.value)));
-    if (from < 0 || to < 0) return;
+    const [from, to] = ends.map((select) => Number(select.value));
     stretch = wholeStretch(Math.min(from, to), Math.max(from, to));
     draw();
   }
@@ -129,7 +141,7 @@ async function giveStretch(chosen) {
       ["*", "Everything"],
       ...(names.length > 1 ? names.map((name) => [name, `Only what ${name} says`]) : []),
     ]);
-    if (!isChosen) whose.selectedIndex = 0;
+    if (!isChosen) whose.value = names.length > 1 && names.includes(owner) ? owner : whose.options[0].value;
     const others = state.book.speakers.map(({ name }) => name).filter((name) => name !== narrator);
     const ordered = [...new Set([...people.filter((name) => others.includes(name)), ...others])];
     pair.forEach((select, i) => options(select, ordered.map((name) => [name, name]), ordered[i]));
@@ -143,7 +155,8 @@ async function giveStretch(chosen) {
   const isDone = await open({
     title: "Speakers of a stretch",
     content: [
-      h("div", { class: "row ends" }, field("From chunk", ends[0]), field("to chunk", ends[1])),
+      field("From line", ends[0]),
+      field("to line", ends[1], "Or in the text: click the first line, and the last one with Shift."),
       extent,
       summary,
       choice(
@@ -165,8 +178,6 @@ async function giveStretch(chosen) {
     ].filter(Boolean),
     done: "Save",
     onDone: () => {
-      if (ends.some((input) => placeOf(idOf(input.value)) < 0))
-        throw new Error("There is no such chunk in this chapter. A chunk has a number: 12, or 3.12.");
       const [first, last] = [chunks[stretch.from], chunks[stretch.to]];
       const lines = {
         first: first.id,
@@ -183,12 +194,6 @@ async function giveStretch(chosen) {
   });
   if (isDone) clearStretch();
   return isDone;
-}
-
-/** "12" and "3.12" are chunks of the open chapter. @param {string} words */
-function idOf(words) {
-  const number = words.trim();
-  return /^\d+$/.test(number) ? `${state.chapter.number}.${number}` : number;
 }
 
 /** Gives a list other options; the chosen one stays if it can. */
