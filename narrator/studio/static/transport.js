@@ -26,6 +26,7 @@ function draw() {
   const isOn = isPlaying();
   fill(playButton, icon(isOn ? "pause" : "play"));
   playButton.setAttribute("aria-label", isOn ? "Pause" : "Play");
+  playButton.disabled = !state.chapter; // it is asked for
   playButton.classList.toggle("off", !hasSound());
   byId("rate").textContent = `${rate()}×`;
 }
