@@ -2,7 +2,8 @@
 
     python -m tests.studio.browsers
 
-Chromium by CHROMIUM, by its usual names, or the one that playwright has fetched.
+Chromium by CHROMIUM, by its usual names, or the one that playwright has fetched. Firefox, for the
+tests of the main road, by FIREFOX or its usual names: one that people have installed, or none.
 """
 
 from __future__ import annotations
@@ -18,6 +19,11 @@ APPLICATIONS = (
     "/Applications/Google Chrome.app/Contents/MacOS/Google Chrome",
     "/Applications/Chromium.app/Contents/MacOS/Chromium",
 )
+FIREFOX_NAMES = (
+    "firefox",
+    "firefox-esr",
+    "/Applications/Firefox.app/Contents/MacOS/firefox",
+)
 SWITCHES = """
     --disable-gpu --disable-quic --no-first-run --disable-background-networking
     --disable-component-update --disable-sync
@@ -31,6 +37,12 @@ def browser() -> str | None:
     paths = [shutil.which(name) for name in NAMES]
     paths += [path for path in APPLICATIONS if Path(path).exists()]
     return next((path for path in paths if path and _starts(path)), None) or _fetched()
+
+
+def firefox() -> str | None:
+    """The path of an installed Firefox; None where there is none."""
+    names = (os.environ.get("FIREFOX", ""), *FIREFOX_NAMES)
+    return next((path for path in map(shutil.which, names) if path and _starts(path)), None)
 
 
 def _starts(path: str) -> bool:

@@ -31,7 +31,10 @@ def launched(playwright: Playwright, path: str, folder: Path) -> Iterator[Browse
     command = shlex.join([sys.executable, "-m", "tests.studio.firefox", path])
     program.write_text(f'#!/bin/sh\ncd {shlex.quote(str(ROOT))} && exec {command} "$@"\n')
     program.chmod(0o755)
-    browser = playwright.firefox.launch(channel="moz-firefox", executable_path=program)
+    preferences = {"media.cubeb.force_mock_context": True}  # where there is no sound card, too
+    browser = playwright.firefox.launch(
+        channel="moz-firefox", executable_path=program, firefox_user_prefs=preferences
+    )
     try:
         yield browser
     finally:

@@ -53,11 +53,20 @@ def is_heard(page: Page, sound: str) -> None:
 
 
 def mend_name(page: Page) -> None:
-    page.get_by_role("button", name="Kirkcudbright", exact=True).press("Enter")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("textbox", name="Say it as")).to_be_focused()
     page.keyboard.type("Kur-koo-bree")
     page.keyboard.press("Enter")
     expect(page.locator("dialog")).to_have_count(0)
-    expect(page.locator("#status")).to_contain_text("2 chunks to speak")
+    expect(page.locator("#status")).to_contain_text("2 lines to speak")
+
+
+def go_to(page: Page, chunk: str) -> None:
+    """By keys: the sound that was played has chosen others."""
+    page.keyboard.press("g")
+    page.keyboard.type(chunk)
+    page.keyboard.press("Enter")
+    expect(page.locator("#pane-chunk .number")).to_have_text(chunk)
 
 
 def is_the_book(folder: Path) -> None:
@@ -67,9 +76,10 @@ def is_the_book(folder: Path) -> None:
         titles = [chapter["metadata"]["title"] for chapter in book.chapters()]
     assert titles == list(CHAPTERS)
     project = folder / "shelf" / "two-walks"
-    for path in sorted(project.iterdir()):
-        if path.is_file(): print(path.name, path.read_text())
-    assert 0
+    manifest = (project / "book.yaml").read_text()
+    assert "name: draft" in manifest
+    assert "Kirkcudbright: Kur-koo-bree" in manifest
+    assert "Ada Finch | you |" in (project / "text" / "01-out.speakers.txt").read_text()
 
 
 def first_hour(page: Page, folder: Path) -> None:
@@ -93,12 +103,13 @@ def first_hour(page: Page, folder: Path) -> None:
     page.get_by_role("button", name="Pause", exact=True).click()
     studio.choose("1.2")
     page.get_by_role("button", name="Say it as").click()
+    page.get_by_role("button", name="Kirkcudbright", exact=True).focus()
     mend_name(page)
-    studio.choose("1.4")
+    studio.choose("1.5")
     page.get_by_role("button", name="Speaker", exact=True).click()
     page.get_by_role("radio", name="Ada Finch").check()
     page.locator("dialog").get_by_role("button", name="Save").click()
-    expect(page.locator("#status")).to_contain_text("3 chunks to speak")
+    expect(page.locator("#status")).to_contain_text("3 lines to speak")
     page.get_by_role("button", name="Render…").click()
     page.get_by_role("button", name="Render the book").click()
     expect(page.locator("#status")).to_have_text("All is rendered", timeout=4 * SOON)
@@ -116,3 +127,66 @@ def test_the_first_hour(chromium: Browser, tmp_path: Path) -> None:
     (tmp_path / "shelf").mkdir()
     with start_page(chromium, tmp_path / "shelf") as page:
         first_hour(page, tmp_path)
+
+
+def test_the_first_hour_by_keys_alone(chromium: Browser, tmp_path: Path) -> None:
+    (tmp_path / "shelf").mkdir()
+    with start_page(chromium, tmp_path / "shelf") as page:
+        press, path = page.keyboard.press, manuscript(tmp_path)
+        page.on("filechooser", lambda chooser: chooser.set_files(path))
+        render = page.get_by_role("button", name="Render the book")
+        reach(page, "Drop a manuscript here, or choose a file")
+        press("Enter")
+        expect(page.get_by_role("heading", name="New book from walks.docx")).to_be_focused()
+        reach(page, "Make the book")
+        press("Enter")
+        expect(page.get_by_role("heading", name="Two Walks")).to_be_focused()
+        reach(page, "radio")
+        reach(page, "Draft voice", "ArrowDown")
+        press("Space")
+        reach(page, "Find who speaks")
+        press("Enter")
+        expect(page.locator("#making")).to_contain_text("3 voices: narrator, Ada Finch, Ben Hale")
+        expect(render).to_be_enabled()
+        reach(page, "Render the book")
+        press("Enter")
+        download = page.get_by_role("link", name="Download")
+        expect(download).to_be_focused(timeout=4 * SOON)
+        first = download.get_attribute("href")
+        reach(page, "Open in the studio")
+        press("Enter")
+
+        expect(page.get_by_role("button", name="Play", exact=True)).to_be_enabled()
+        press("Space")
+        is_heard(page, "#sound")
+        press("Space")
+        go_to(page, "1.2")
+        press("w")
+        expect(page.get_by_role("heading", name="Say it as")).to_be_visible()
+        reach(page, "Kirkcudbright")
+        mend_name(page)
+        go_to(page, "1.5")
+        press("v")
+        expect(page.get_by_role("heading", name="Speaker of 1.5")).to_be_visible()
+        reach(page, "radio")
+        reach(page, "Ada Finch", "ArrowUp")
+        press("Enter")
+        expect(page.locator("#status")).to_contain_text("3 lines to speak")
+        press("Shift+R")
+        expect(render).to_be_enabled()
+        reach(page, "Render the book")
+        press("Enter")
+        expect(page.locator("#status")).to_have_text("All is rendered", timeout=4 * SOON)
+
+        reach(page, "All books")
+        press("Enter")
+        expect(page.get_by_role("link", name="Voice and files")).to_be_visible()
+        reach(page, "Voice and files")
+        press("Enter")
+        expect(page.get_by_role("heading", name="Two Walks")).to_be_focused()
+        reach(page, "Download")
+        assert download.get_attribute("href") != first
+        with page.expect_download() as file:
+            press("Enter")
+        file.value.save_as(tmp_path / "walks.m4b")
+        is_the_book(tmp_path)

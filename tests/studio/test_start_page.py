@@ -117,20 +117,25 @@ def test_a_dropped_manuscript_becomes_a_file_that_is_heard_and_downloaded(
     expect(page.locator(".book")).to_have_count(1)
 
 
-def reach(page: Page, name: str) -> None:
-    """Presses Tab until what has this name is reached."""
+def focused(page: Page) -> str:
+    """The kind and the name of what has the focus."""
+    name = page.evaluate(
+        """() => {
+            const now = document.activeElement;
+            if (now === document.body) return "";
+            const label = now.labels?.[0]?.textContent;
+            return `${now.type} ${now.getAttribute("aria-label") ?? label ?? now.textContent}`;
+        }"""
+    )
+    return str(name)
+
+
+def reach(page: Page, name: str, key: str = "Tab") -> None:
+    """Presses a key until what has this name is reached."""
     for _ in range(60):
-        page.keyboard.press("Tab")
-        reached = page.evaluate(
-            """() => {
-                const now = document.activeElement;
-                if (now === document.body) return "";
-                const label = now.labels?.[0]?.textContent;
-                return `${now.getAttribute("aria-label") ?? label ?? now.textContent}`;
-            }"""
-        )
-        if name in reached:
+        if name in focused(page):
             return
+        page.keyboard.press(key)
     raise AssertionError(f"no key leads to {name}")
 
 
