@@ -337,6 +337,17 @@ def test_a_slower_take_is_asked_for_and_pinned_by_a_blind_verdict(studio: Studio
     expect(page.locator("dialog")).to_have_count(0)
 
 
+def test_a_sound_that_the_browser_cannot_play_is_told_with_what_helps(studio: Studio) -> None:
+    page = studio.page
+    page.route("**/sound/chapters/**", lambda route: route.fulfill(content_type="audio/mp4"))
+    studio.render()
+    studio.press("Space")
+    expect(page.locator("#errors")).to_contain_text("libraries of FFmpeg")
+    page.unroute("**/sound/chapters/**")
+    page.reload()
+    expect(studio.chunk("1.2")).to_be_visible()
+
+
 def test_what_was_heard_is_listed_and_a_word_that_is_right_is_learnt(studio: Studio) -> None:
     page, heard = studio.page, studio.page.locator("#pane-heard")
     studio.render()

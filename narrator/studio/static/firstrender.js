@@ -3,7 +3,7 @@
 
 import { bytes, get, heard, post } from "./api.js";
 import { byId, fill, h, icon, refill } from "./dom.js";
-import { complain, say } from "./messages.js";
+import { CODEC_HINT, complain, say } from "./messages.js";
 import { openOnServer } from "./opening.js";
 import { emit } from "./store.js";
 import { counted, percent, roughly, sizeWords, span, stageName, timeLeft } from "./words.js";
@@ -505,12 +505,15 @@ const inBook = (address) => book.address + address.slice(1);
 
 function fileRow(file) {
   const url = inBook(file.address);
+  const trouble = h("p", { class: "trouble", role: "alert" });
+  const onerror = () => fill(trouble, `It could not be played here. ${CODEC_HINT}`);
   return h(
     "li",
     {},
     h("span", { class: "name" }, file.name),
     h("small", {}, sizeWords(file.bytes), file.is_current ? "" : ", older than the book"),
-    h("audio", { controls: true, preload: "none", src: url, "aria-label": file.name }),
+    h("audio", { controls: true, preload: "none", src: url, "aria-label": file.name, onerror }),
+    trouble,
     h(
       "span",
       { class: "row" },

@@ -51,3 +51,7 @@ export function closeError() {
   last?.remove();
   return Boolean(last);
 }
+
+/** For browsers that cannot play a file. */
+export const CODEC_HINT =
+  "Firefox on Linux plays AAC only where the libraries of FFmpeg (libavcodec) are installed.";

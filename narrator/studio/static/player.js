@@ -7,7 +7,7 @@ import { addressOf } from "./address.js";
 import { byId } from "./dom.js";
 import { keep, keepPlace, kept, keptPlace } from "./kept.js";
 import { openChapter, reloadChapter } from "./loading.js";
-import { complain, say } from "./messages.js";
+import { CODEC_HINT, complain, say } from "./messages.js";
 import { choose, emit, on, placeOf, state } from "./store.js";
 
 /** @type {HTMLAudioElement} */
@@ -74,9 +74,13 @@ export async function play() {
   try {
     await audio.play();
   } catch (error) {
-    if (error.name !== "AbortError") complain(`The sound cannot be played: ${error.message}`);
+    if (error.name !== "AbortError")
+      complain(audio.error ? unplayable() : `The sound cannot be played: ${error.message}`);
   }
 }
+
+const unplayable = () =>
+  `The sound of this chapter could not be played.${state.chapter?.sound.kind === "mastered" ? ` ${CODEC_HINT}` : ""}`;
 
 export const toggle = () => (isPlaying() ? pause() : play());
 
@@ -209,7 +213,7 @@ audio.addEventListener("ended", () => {
 audio.addEventListener("error", () => {
   if (!loaded || !audio.src) return;
   emit("player");
-  if (failed === loaded) complain("The sound of this chapter could not be read.");
+  if (failed === loaded) complain(unplayable());
   else reloadChapter(); // it sounds otherwise now, or the server was away
   failed = loaded;
 });
