@@ -13,7 +13,7 @@ from tests.serve.test_speech import until
 from tests.studio.test_page import SOON, Studio, chromium, expect, opened, studio
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, Route
+    from playwright.sync_api import Browser, Page, Route
 
 pytestmark = pytest.mark.browser
 __all__ = ["chromium", "studio"]
@@ -53,6 +53,22 @@ def slow(studio: Studio) -> Studio:
 
 # -- comparing -------------------------------------------------------------------------------------
 
+LOUDEST = """canvas => {
+  const { width, height } = canvas;
+  const { data } = canvas.getContext("2d").getImageData(0, 0, width, height);
+  const ink = (from, to) => {
+    let sum = 0;
+    for (let i = from * width * 4 + 3; i < to * width * 4; i += 4) sum += data[i];
+    return sum;
+  };
+  return ink(0, height / 2) < ink(height / 2, height);
+}"""
+
+
+def loudest_parts(page: Page) -> list[bool]:
+    """Whether each spectrogram is drawn, with more in its lower half: speech is low."""
+    return [bool(one.evaluate(LOUDEST)) for one in page.locator(".spectrogram").all()]
+
 
 def test_the_better_take_is_pinned_by_the_verdict_alone(slow: Studio) -> None:
     page, said = slow.page, slow.page.locator("#said")
@@ -65,6 +81,7 @@ def test_the_better_take_is_pinned_by_the_verdict_alone(slow: Studio) -> None:
     expect(said).to_contain_text("Undone: Take 1 of 1.2 is pinned")
     expect(page.locator(".take[data-number='2'] .figures")).to_contain_text("pinned")
     slow.press("x")
+    until(lambda: loudest_parts(page) == [True, True])
     page.get_by_role("button", name="A is better").press("Enter")
     expect(said).to_contain_text("Better: take 2. It stays pinned")
     travels(slow, "Take 2 of 1.2 is pinned", "Take 1 of 1.2 is pinned")
@@ -74,9 +91,11 @@ def test_a_blind_verdict_says_which_was_which_and_is_undone_there(slow: Studio) 
     page, outcome = slow.page, slow.page.locator(".outcome")
     slow.press("x")
     page.get_by_role("checkbox", name="Blind").check()
+    expect(page.locator(".spectrogram").first).to_be_hidden()  # it would tell
     page.get_by_role("button", name="No difference").press("Enter")
     expect(outcome).to_contain_text("both takes stay as they are")
     told = outcome.inner_text()
+    expect(page.locator(".spectrogram").first).to_be_visible()
     page.get_by_role("checkbox", name="Blind").uncheck()
     page.get_by_role("checkbox", name="Blind").check()  # another round, another order
     first = re.search("A was take 1", told)

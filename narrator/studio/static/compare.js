@@ -4,6 +4,7 @@ import { open } from "./dialogs.js";
 import { fill, h, icon, isWriting, unseen } from "./dom.js";
 import { kept, keep } from "./kept.js";
 import { say } from "./messages.js";
+import { drawSpectrograms } from "./pictures.js";
 import { heardNow, playUrl, share, stop } from "./samples.js";
 import { colorOf, on, scriptOf } from "./store.js";
 import { shortened } from "./words.js";
@@ -31,6 +32,8 @@ export function compare(chunk, takes, first, second, pinIt) {
   const buttons = SIDES.map((side, place) =>
     h("button", { type: "button", class: "side", onclick: () => toggle(place) }, icon("play"), unseen("Hear "), h("strong", {}, side), h("small", {})),
   );
+  /** Both sounds, which is which: not shown where nobody is to know. */
+  const pictures = h("div", { class: "pair", "aria-hidden": "true" });
   const verdicts = [0, 1, null].map((place) =>
     h(
       "button",
@@ -45,10 +48,14 @@ export function compare(chunk, takes, first, second, pinIt) {
     sides = blind.input.checked && Math.random() < 0.5 ? [pair[1], pair[0]] : pair;
     fill(said);
     for (const button of verdicts) button.disabled = false;
+    const canvases = SIDES.map(() => h("canvas", { class: "spectrogram", width: 240, height: 64 }));
+    fill(pictures, ...canvases);
+    drawSpectrograms(canvases, sides.map((one) => one.url));
     draw();
   }
 
   function draw() {
+    pictures.hidden = !isTold;
     const now = heardNow();
     buttons.forEach((button, place) => {
       const isOn = now === named(place);
@@ -132,6 +139,7 @@ export function compare(chunk, takes, first, second, pinIt) {
     h("div", { class: "pair" }, ...selects),
     h("div", {}, levelled.label, blind.label),
     h("div", { class: "pair" }, ...buttons),
+    pictures,
     h("p", { class: "note" }, h("kbd", {}, "a"), " ", h("kbd", {}, "b"), " hear one · ", h("kbd", {}, "x"), " the other, from the same place"),
     h("div", { class: "row wrap" }, ...verdicts),
     said,
@@ -146,9 +154,9 @@ export function compare(chunk, takes, first, second, pinIt) {
     event.preventDefault();
   }
 
-  begin();
   const end = on("sample", draw);
   const closed = open({ title: `Compare takes of ${chunk.id}`, content: [content], resumes: () => !isChosen });
+  begin(); // pictures have the colour of where they are
   buttons[0].focus();
   return closed.then(() => {
     end();

@@ -2,11 +2,12 @@
 // those of other voices.
 
 import { attempt, pin, speakBy, unpin } from "./actions.js";
-import { bytes, get } from "./api.js";
+import { get } from "./api.js";
 import { compare } from "./compare.js";
 import { fill, h, icon } from "./dom.js";
 import { heardNow, playUrl, share, stop } from "./samples.js";
 import { say } from "./messages.js";
+import { drawWave } from "./pictures.js";
 import { canEdit } from "./rights.js";
 import { chosenChunk, on } from "./store.js";
 import { modeWords, settingName, shortened } from "./words.js";
@@ -257,44 +258,3 @@ function light() {
 }
 on("sample", light);
 on("sample-time", light);
-
-// -- pictures --------------------------------------------------------------------------------------
-
-/** @type {Map<string, Float32Array>} */
-const waves = new Map();
-let decoder = null;
-
-async function waveOf(url) {
-  const known = waves.get(url);
-  if (known) return known;
-  decoder ??= new OfflineAudioContext(1, 1, 16000);
-  const sound = await decoder.decodeAudioData(await bytes(url));
-  const samples = sound.getChannelData(0);
-  const wave = new Float32Array(150);
-  const step = samples.length / wave.length;
-  for (let i = 0; i < wave.length; i++) {
-    let peak = 0;
-    for (let j = Math.floor(i * step); j < (i + 1) * step; j++)
-      peak = Math.max(peak, Math.abs(samples[j]));
-    wave[i] = peak;
-  }
-  if (waves.size > 200) waves.clear();
-  waves.set(url, wave);
-  return wave;
-}
-
-async function drawWave(canvas, url) {
-  let wave;
-  try {
-    wave = await waveOf(url);
-  } catch {
-    return; // without a picture it is heard all the same
-  }
-  const paper = canvas.getContext("2d");
-  if (!paper) return;
-  paper.fillStyle = getComputedStyle(canvas).color;
-  wave.forEach((peak, i) => {
-    const half = Math.max(0.5, Math.sqrt(peak) * 14);
-    paper.fillRect(i * 2, 15 - half, 1.4, 2 * half);
-  });
-}
