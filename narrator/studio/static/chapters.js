@@ -40,7 +40,7 @@ function row(one, isOpen) {
         "aria-current": isOpen ? "page" : null,
         "data-keep": `chapter-${one.number}`,
       },
-      h("span", { class: "name" }, one.title || `Chapter ${one.number}`),
+      h("span", { class: "name", lang: one.title && state.book.script.lang }, one.title || `Chapter ${one.number}`),
       h(
         "span",
         { class: "length" },

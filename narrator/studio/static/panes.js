@@ -25,20 +25,10 @@ export function showPane(name, { focus = true, reveal = true } = {}) {
     tab.tabIndex = isOn ? 0 : -1;
     byId(`pane-${tab.dataset.pane}`).hidden = !isOn;
     if (isOn && focus) tab.focus({ preventScroll: true });
-    if (isOn) showTab(tab);
   }
   if (reveal) openSide(true);
   keep("pane", name);
   if (isNew) emit("pane", name);
-}
-
-/** Scrolls the row of tabs alone: what is around it stays. */
-function showTab(tab) {
-  const row = tab.parentElement;
-  const left = tab.offsetLeft - row.offsetLeft;
-  const right = left + tab.offsetWidth;
-  if (left < row.scrollLeft) row.scrollLeft = left;
-  else if (right > row.scrollLeft + row.clientWidth) row.scrollLeft = right - row.clientWidth;
 }
 
 /** The name of the panel for screens where the column is away. @param {boolean} yes */

@@ -92,6 +92,7 @@ function guess({ from, to }) {
   for (let i = from; i < to; i++) {
     const chunk = state.chapter.chunks[i];
     letters += chunk.text.length + 1;
+    height += (chunk.text.split("\n").length - 1) * line; // paragraphs that are spoken in one go
     if (chunk.paragraph !== state.chapter.chunks[i + 1]?.paragraph || i === to - 1) {
       height += Math.ceil(letters / wide) * line + line * 0.6;
       letters = 0;
@@ -217,12 +218,16 @@ function words({ text, script }) {
   while (sought && small.length === text.length) {
     const at = small.indexOf(sought, from);
     if (at < 0) break;
-    element.append(text.slice(from, at), h("mark", {}, text.slice(at, at + sought.length)));
+    element.append(...broken(text.slice(from, at)), h("mark", {}, text.slice(at, at + sought.length)));
     from = at + sought.length;
   }
-  element.append(text.slice(from));
+  element.append(...broken(text.slice(from)));
   return element;
 }
+
+/** Text with space where a paragraph ends in it. @param {string} text */
+const broken = (text) =>
+  text.split("\n").flatMap((part, i) => (i ? [h("span", { class: "break" }, "\n"), part] : [part]));
 
 function marks(chunk) {
   const element = h("span", { class: "marks" });

@@ -78,6 +78,7 @@ function title() {
   const { book, chapter } = state;
   if (!book) return;
   byId("title").textContent = book.title;
+  byId("title").lang = byId("author").lang = book.script.lang;
   byId("author").textContent = book.author ?? "";
   document.title = chapter ? `${chapter.title} — ${book.title}` : book.title;
 }
