@@ -29,7 +29,7 @@ from narrator.studio.chunk_states import RENDERED, STATE_ORDER, ChunkState
 from narrator.studio.desk_rows import desk_row
 from narrator.studio.lengths import ChapterLengths
 from narrator.studio.session import PlayedChapter, ProjectSnapshot
-from narrator.text.chunks import Chunk, group_unison
+from narrator.text.chunks import group_unison
 from narrator.text.memo import LastValues
 from textbase.languages import is_right_to_left
 
@@ -335,7 +335,7 @@ def _chunk_row(
         "key": first.key,
         "speakers": list(chunk.unison_speakers) or [chunk.speaker],
         "style": first.style,
-        "text": _shown_text(chunk),
+        "text": chunk.text,
         "script": None
         if chunk.language == plan.project.manifest.language
         else script_row(chunk.language),
@@ -352,13 +352,6 @@ def _chunk_row(
     if len(group) > 1:
         row["also"] = [step.id for step in group[1:]]
     return row
-
-
-def _shown_text(chunk: Chunk) -> str:
-    """Returns the text, each paragraph on a line of its own; as long as `chunk.text`."""
-    first, *others = chunk.pieces
-    parts = [(" " if piece.line.continues_previous else "\n") + piece.text for piece in others]
-    return first.text + "".join(parts)
 
 
 def _flag_row(pickup: Pickup) -> Row:
