@@ -349,13 +349,17 @@ COLOURS = ["color-contrast", "link-in-text-block"]
 
 
 def axe(page: Page, rules: list[str] | None = None) -> list[str]:
-    """What axe finds; its script is brought in past the page's policy, once a document."""
+    """What axe finds, in an open window alone, else in all of the page. Its script is brought in past
+    the page's policy, once a document."""
     from axe_playwright_python.base import AXE_SCRIPT
 
     if not page.evaluate("'axe' in window"):
         page.evaluate(AXE_SCRIPT)
     found = page.evaluate(
-        "async (asked) => (await axe.run({ resultTypes: ['violations'], ...asked })).violations",
+        """async (asked) => {
+            const at = document.querySelector("dialog[open]") ?? document;
+            return (await axe.run(at, { resultTypes: ["violations"], ...asked })).violations;
+        }""",
         {"runOnly": rules} if rules else {},
     )
     return [
