@@ -57,6 +57,7 @@ FLOOR = {room: height for height, rooms in enumerate(FLOORS) for room in rooms}
 
 # What an import is called, where that is not the name it is installed by.
 DISTRIBUTION = {
+    "axe_playwright_python": "axe-playwright-python",
     "pydantic_core": "pydantic-core",
     "espeakng_loader": "espeakng-loader",
     "faster_whisper": "faster-whisper",
