@@ -1,7 +1,8 @@
 """Submits jobs to the project's job server (its owner), and follows their events.
 
-Follows a running owner, also a render in a terminal; starts one if a job needs it. Knows nothing of
-how jobs are done.
+Follows a running owner, also a render in a terminal; starts one if a job needs it. Keeps on disk
+which renders and exports have not ended, so that the next studio offers them. Knows nothing of how
+jobs are done.
 """
 
 from __future__ import annotations
@@ -10,14 +11,15 @@ import contextlib
 import threading
 import time
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from narrator.errors import EnvironmentFailed, NarratorError
+from narrator import files
+from narrator.errors import EnvironmentFailed, NarratorError, StorageError
 from narrator.pipeline.jobs import client
 from narrator.pipeline.jobs.client import Link
-from narrator.pipeline.jobs.protocol import Event, Job, job_row
+from narrator.pipeline.jobs.protocol import PAUSABLE_KINDS, Event, Job, job_row
 from narrator.pipeline.jobs.publishing import MALFORMED_EVENT_ERRORS
 from narrator.studio.session import ProjectSession
 
@@ -25,6 +27,13 @@ _OWNER_POLL_S = 1.0
 """Seconds between two searches for an owner of the project."""
 _NOTICE_INTERVAL_S = 0.7
 """Seconds between two notices of new takes in chapters."""
+
+
+@dataclass(frozen=True, slots=True)
+class _UnfinishedJobs:
+    """The contents of the file."""
+
+    jobs: tuple[Job, ...] = ()
 
 
 class Jobs:
@@ -52,6 +61,11 @@ class Jobs:
         self._other_ids: set[str] = set()
         """Ids of jobs of other manifests in the project's folder: their events are ignored, and
         they are not stopped from here."""
+        project = session.view.project
+        self._file = project.build / f"queue-{project.stem}.json"
+        self._saved_jobs = self._earlier_jobs = self._load_earlier()
+        """Renders and exports that the last studio did not finish; they wait for somebody to submit
+        or forget them."""
         self._thread = threading.Thread(target=self._follow, name="jobs", daemon=True)
 
     def start(self) -> None:
@@ -79,9 +93,14 @@ class Jobs:
             if link is None:
                 break
             try:
-                return self._add_to_queue(link, job_row(link.submit(job, id), job, time.time()))
+                row = self._add_to_queue(link, job_row(link.submit(job, id), job, time.time()))
             except BrokenPipeError:
                 self._drop(link)  # the owner has just ended: another takes the job
+                continue
+            with self._mutex:
+                self._earlier_jobs = tuple(each for each in self._earlier_jobs if each != job)
+                self._save_unfinished(link)
+            return row
         raise EnvironmentFailed("whoever works on the project ends again and again; see its log")
 
     def _add_to_queue(self, link: Link, job: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -91,6 +110,43 @@ class Jobs:
             if job["id"] in link.unfinished and job["id"] not in known_ids:
                 self._queue.append(job)
         return job
+
+    # -- jobs of an earlier studio -----------------------------------------------------------------
+
+    def _load_earlier(self) -> tuple[Job, ...]:
+        with contextlib.suppress(StorageError):  # of another version, or torn: they are forgotten
+            return files.load_work(
+                self._file, _UnfinishedJobs, _UnfinishedJobs(), title="a queue", remedy="remove it"
+            ).jobs
+        return ()
+
+    def _save_unfinished(self, link: Link | None) -> None:
+        """Saves the renders and exports that are not done, in their order. Under the mutex."""
+        if self._closing.is_set():
+            return  # those of this link are being dropped
+        unfinished = link.unfinished if link else {}
+        places = {str(job["id"]): place for place, job in enumerate(self._queue)}
+        own_jobs = sorted(unfinished.items(), key=lambda item: places.get(item[0], -1))
+        jobs = (*self._earlier_jobs, *(job for _, job in own_jobs if job.kind in PAUSABLE_KINDS))
+        if jobs != self._saved_jobs:
+            with contextlib.suppress(StorageError):  # they are done all the same
+                files.save_json(self._file, asdict(_UnfinishedJobs(jobs)))
+            self._saved_jobs = jobs
+
+    def settle_earlier(self, is_resumed: bool) -> None:
+        """Submits the jobs that an earlier studio did not finish, or forgets them. Raises
+        EnvironmentFailed."""
+        with self._mutex:
+            jobs, self._earlier_jobs = self._earlier_jobs, ()
+        try:
+            while jobs and is_resumed:
+                self.submit(jobs[0])
+                jobs = jobs[1:]
+        finally:
+            with self._mutex:
+                self._earlier_jobs = jobs if is_resumed else ()
+                self._save_unfinished(self._link)
+            self._send_event({"event": "earlier"})
 
     def _open_link(self, *, start: bool) -> Link | None:
         """Returns the link to the owner, if any; with `start`, starts an owner if there is none.
@@ -150,6 +206,7 @@ class Jobs:
                 "paused": self._is_paused,
                 "progress": self._progress,
                 "last": self._last,
+                "earlier": [job_row("", job, 0.0) for job in self._earlier_jobs],
             }
 
     # -- events of the owner -----------------------------------------------------------------------
@@ -247,6 +304,8 @@ class Jobs:
                     self._mark_touched(str(event["chunk"]))
                 case "ended":
                     self._finish_job(event)
+            if event.get("event") in ("ended", "order"):
+                self._save_unfinished(self._link)
         self._send_event(event)
 
     def _is_other_manifest(self, job: object) -> bool:

@@ -1,4 +1,5 @@
-"""Routes of the queue: jobs that wait are moved, all are paused and resumed.
+"""Routes of the queue: jobs that wait are moved, all are paused and resumed, those of an earlier
+studio are done or forgotten.
 
 Jobs are submitted and stopped by the routes of `edit_routes`.
 """
@@ -24,6 +25,7 @@ class QueueRoutes:
         return [
             Route("/api/queue/move", self.move, methods=["POST"]),
             Route("/api/queue/pause", self.pause, methods=["POST"]),
+            Route("/api/queue/earlier", self.settle_earlier, methods=["POST"]),
         ]
 
     async def move(self, request: Request) -> Response:
@@ -38,4 +40,10 @@ class QueueRoutes:
         """Pauses or resumes renders and exports."""
         is_paused = bodies.boolean_field(await bodies.read_json(request), "paused")
         await run_in_threadpool(self.jobs.pause, is_paused)
+        return JSONResponse({})
+
+    async def settle_earlier(self, request: Request) -> Response:
+        """Submits what an earlier studio did not finish, or forgets it."""
+        is_resumed = bodies.boolean_field(await bodies.read_json(request), "resumed")
+        await run_in_threadpool(self.jobs.settle_earlier, is_resumed)
         return JSONResponse({})

@@ -29,7 +29,7 @@ _KEY = re.compile("[0-9a-f]{40}")
 _LISTENERS_TOPICS = ("book", "chapter", "people")
 """Events for guests who listen."""
 _WITHHELD: rows.Row = {
-    "jobs": {"running": None, "queue": [], "progress": None, "last": None},
+    "jobs": {"running": None, "queue": [], "progress": None, "last": None, "earlier": []},
     "warnings": [],
     "trouble": "",
     "undo": None,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import queue
+import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -105,9 +106,15 @@ def owners(monkeypatch: pytest.MonkeyPatch) -> list[Owner]:
 
 
 @pytest.fixture
-def idle(owners: list[Owner], spoken: Path) -> Iterator[Opened]:
+def folder(spoken: Path, tmp_path: Path) -> Path:
+    """A rendered book."""
+    return Path(shutil.copytree(spoken, tmp_path / "book"))
+
+
+@pytest.fixture
+def idle(owners: list[Owner], folder: Path) -> Iterator[Opened]:
     """A studio that has nobody to talk to yet."""
-    with studios.opened(spoken) as studio:
+    with studios.opened(folder) as studio:
         yield studio
 
 
@@ -225,6 +232,7 @@ def test_a_paused_render_waits_again_and_another_owner_is_paused_too(
         ("/api/queue/move", {}),
         ("/api/queue/move", {"id": "a" * 33}),
         ("/api/queue/pause", {"paused": "yes"}),
+        ("/api/queue/earlier", {}),
         ("/api/jobs/stop", {"id": 3}),
     ],
 )
@@ -377,7 +385,44 @@ def test_nobody_to_do_it_is_said(idle: Opened, monkeypatch: pytest.MonkeyPatch) 
     assert (answer.status, answer.json["error"][:6]) == (503, "nobody")
 
 
-def test_the_studio_takes_leave_of_the_owner(owners: list[Owner], spoken: Path) -> None:
-    with studios.opened(spoken) as studio:
+def earlier_of(studio: Opened) -> list[tuple[str, list[str]]]:
+    rows = studio.page.get("/api/book").json["jobs"]["earlier"]
+    return [(row["kind"], row["chapters"]) for row in rows]
+
+
+def test_renders_that_a_studio_did_not_finish_are_offered_by_the_next(
+    owners: list[Owner], folder: Path
+) -> None:
+    with studios.opened(folder) as studio:
+        for chapter in ("1", "2"):
+            studio.page.post("/api/jobs", {"kind": "render", "chapters": [chapter]})
+        studio.page.post("/api/jobs", {"kind": "retake", "chunks": ["1.3"]})
+        studio.page.post("/api/jobs", {"kind": "export"})
+        owners[0].unfinished.pop("t1")
+        end = {"event": "ended", "job": "t1", "kind": "render", "exit": 0, "error": "",
+               "summary": {}}  # fmt: skip
+        studio.page.told(lambda: owners[0].said.put(end), ended)
+    left = [("render", ["2"]), ("export", [])]
+    with studios.opened(folder) as studio:
+        assert (earlier_of(studio), len(owners)) == (left, 1)  # nothing has begun
+        for chapter in ("2", "1"):  # one of which is wanted again
+            studio.page.post("/api/jobs", {"kind": "render", "chapters": [chapter]})
+    left = [("export", []), ("render", ["2"]), ("render", ["1"])]
+    with studios.opened(folder) as studio:
+        assert earlier_of(studio) == left
+        assert studio.page.post("/api/queue/earlier", {"resumed": True}).status == 200
+        assert [job.kind for job in owners[2].submitted] == [kind for kind, _ in left]
+        assert earlier_of(studio) == []
+    with studios.opened(folder) as studio:
+        assert len(earlier_of(studio)) == 3
+        assert studio.page.post("/api/queue/earlier", {"resumed": False}).status == 200
+        assert (earlier_of(studio), len(owners)) == ([], 3)
+    (folder / "build" / "queue-book.json").write_text("{")
+    with studios.opened(folder) as studio:
+        assert earlier_of(studio) == []
+
+
+def test_the_studio_takes_leave_of_the_owner(owners: list[Owner], folder: Path) -> None:
+    with studios.opened(folder) as studio:
         studio.page.post("/api/jobs", {"kind": "render"})
     assert owners[0].closed

@@ -493,6 +493,28 @@ def test_chapters_are_queued_reordered_paused_and_resumed(
         expect(out.locator(".tally")).to_contain_text("of 120 rendered")
 
 
+def test_a_render_that_was_not_finished_is_offered_and_goes_on(
+    chromium: Browser, tmp_path: Path
+) -> None:
+    (tmp_path / "book.yaml").write_text(BOOK)
+    (tmp_path / "home.md").write_text(HOME)
+    (tmp_path / "out.md").write_text("\n\n".join(f"Stone {n} was passed." for n in range(120)))
+    with opened(chromium, tmp_path) as studio:
+        opener = studio.page.locator("#to-render")
+        studio.press("Shift+R")
+        studio.page.locator("#render-now").press("Enter")
+        expect(opener).to_have_text("Pause")
+    with opened(chromium, tmp_path) as studio:
+        page = studio.page
+        expect(page.locator("#status")).to_have_text("1 job not finished last time")
+        page.locator("#to-render").press("Enter")
+        section = page.get_by_role("region", name="Not finished last time")
+        expect(section.locator("li")).to_contain_text(["The book"])
+        section.get_by_role("button", name="Go on").press("Enter")
+        expect(section).to_have_count(0)
+        expect(page.locator("#status")).to_have_text("All is rendered")
+
+
 def test_pickups_are_filtered_by_words_chapter_speaker_and_done(studio: Studio) -> None:
     page = studio.page
     pane = page.locator("#pane-lists")

@@ -22,6 +22,8 @@ export const work = {
   /** @type {any[]} */
   queue: [],
   isPaused: false,
+  /** Renders and exports that an earlier studio did not finish. @type {any[]} */
+  earlier: [],
   /** What was tried again or given up lately. @type {{ chunk: string, words: string }[]} */
   news: [],
 };
@@ -95,7 +97,8 @@ function drawStatus() {
     opener.className = "main";
     fill(opener, icon("play"), "Resume");
   } else {
-    fill(status, says(...(book.busy ? [`${book.busy} …`] : what(book))));
+    const before = work.earlier.length ? [`${counted(work.earlier.length, "job")} not finished last time`] : what(book);
+    fill(status, says(...(book.busy ? [`${book.busy} …`] : before)));
     opener.className = book.todo.chunks ? "main" : "";
     fill(opener, icon("render"), "Render…");
   }
@@ -198,6 +201,7 @@ const heard = {
     tell(event.chunk, `doubtful: ${event.faults.join("; ")}`);
   },
   rendered() {},
+  earlier: loadBook,
   gone() {
     Object.assign(work, { running: null, progress: null, queue: [] });
     loadBook();
@@ -221,8 +225,9 @@ on("event:job", (event) => {
   draw();
 });
 on("book", () => {
-  const { running, queue, progress, paused } = state.book.jobs;
+  const { running, queue, progress, paused, earlier } = state.book.jobs;
   work.running = running;
+  work.earlier = earlier;
   work.queue = queue ?? [];
   work.isPaused = Boolean(paused);
   work.progress = running ? (progress ?? work.progress) : null;

@@ -24,7 +24,7 @@ let asking = "";
 
 function draw() {
   if (!state.book || pane() !== "render") return;
-  refill(box, queue(), toRender(), lately(), warnings());
+  refill(box, earlier(), queue(), toRender(), lately(), warnings());
 }
 
 // -- the queue -------------------------------------------------------------------------------------
@@ -87,6 +87,29 @@ function queue() {
     waiting.length + (running ? 1 : 0) > 1
       ? h("button", { class: "small", "data-keep": "stop-all", onclick: () => stop() }, "Stop all")
       : null,
+  );
+}
+
+/** What an earlier studio did not finish: nothing of it starts by itself. */
+function earlier() {
+  const jobs = work.earlier;
+  if (!jobs.length) return null;
+  const settle = (resumed) => attempt(() => post("/api/queue/earlier", { resumed }));
+  const row = (job) => {
+    const { title, note } = jobWords(job);
+    return h("li", {}, h("span", {}, title, h("small", {}, ` ${note}`)));
+  };
+  return h(
+    "section",
+    { "aria-label": "Not finished last time" },
+    h("h3", {}, "Not finished last time"),
+    h("ol", { class: "queue" }, ...jobs.map(row)),
+    h(
+      "div",
+      { class: "row" },
+      h("button", { class: "main", "data-keep": "go-on", onclick: () => settle(true) }, icon("play"), "Go on"),
+      h("button", { "data-keep": "forget", onclick: () => settle(false) }, "Forget"),
+    ),
   );
 }
 
