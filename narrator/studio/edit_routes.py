@@ -249,7 +249,7 @@ class EditRoutes:
             bodies.optional_text_field(body, "speaker", 1000) or "",
         )
         if added is not None:
-            edit = replace(edit, changes=(*edit.changes, *added.changes))
+            edit = replace(edit, changes=(*added.changes, *edit.changes))
         edits.apply(proposal.project, edit)
         # with somebody more in the cast, the rules may decide otherwise
         with self._proposal_lock:

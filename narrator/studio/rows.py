@@ -23,7 +23,7 @@ from narrator.pipeline.pickups import Pickup
 from narrator.pipeline.retakes import Try
 from narrator.sound.assemble import Timeline
 from narrator.speech.plan import Step
-from narrator.speech.reasons import REASON_TEXTS
+from narrator.speech.reasons import Reason
 from narrator.studio.attribution import certainties_of
 from narrator.studio.chunk_states import RENDERED, STATE_ORDER, ChunkState
 from narrator.studio.desk_rows import desk_row
@@ -35,6 +35,17 @@ from textbase.languages import is_right_to_left
 
 _COLOUR_COUNT = 12
 _MAX_WARNINGS = 100
+_REASON_WORDS = {
+    Reason.NEW: "not spoken yet",
+    Reason.PENDING: "not spoken yet",
+    Reason.CHANGED: "changed in words, voice or settings",
+    Reason.RESPOKEN: "with another pronunciation of the same words",
+    Reason.CASCADE: "whose voice, or the line before, has changed",
+    Reason.DAMAGED: "whose take was damaged on the disk",
+    Reason.RETRY: "of which no try succeeded",
+    Reason.FORCED: "asked for again",
+}
+"""Reasons of a render, in words that follow “3 lines”."""
 Row = dict[str, Any]
 
 
@@ -224,14 +235,12 @@ def _pending_row(plan: BookPlan, takes: FindChunkStates) -> Row:
     steps = [step for step in todo if states[step.chapter][step.id].state not in RENDERED]
     seconds = sum(step.expected for step in steps)
     wall = total_wall_seconds(shares_of(plan, steps))
-    reasons = Counter(plan.why[step.key].reason for step in steps)
+    reasons = Counter(_REASON_WORDS[plan.why[step.key].reason] for step in steps)
     return {
         "chunks": len(steps),
         "seconds": round(seconds, 1),
         "cost": None if wall is None else round(wall, 1),
-        "reasons": [
-            {"why": REASON_TEXTS[reason], "chunks": count} for reason, count in reasons.items()
-        ],
+        "reasons": [{"why": words, "chunks": count} for words, count in reasons.items()],
     }
 
 
@@ -373,11 +382,13 @@ def _time_span(times: Sequence[tuple[float, float]]) -> Row:
 
 
 def render_reason(plan: BookPlan, step: Step, state: str) -> str:
-    """Returns why a render would speak a step again; empty where it would not."""
-    if state in RENDERED:
-        return ""
+    """Returns why a render would speak a step again; empty where it would not, or never has."""
     reason = plan.why[step.key]
-    return str(reason) if reason.render else ""
+    is_first = reason.reason in (Reason.NEW, Reason.PENDING)
+    if state in RENDERED or is_first or not reason.render:
+        return ""
+    detail = f" ({'; '.join(reason.changes)})" if reason.changes else ""
+    return f"{_REASON_WORDS[reason.reason]}{detail}"
 
 
 # -- a chunk ---------------------------------------------------------------------------------------

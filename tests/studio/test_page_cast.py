@@ -103,7 +103,7 @@ def test_a_part_of_somebody_s_lines_is_given_to_somebody_new(
         page.get_by_role("button", name="Some lines are somebody else").press("Enter")
         page.get_by_label("to line").select_option("2")
         expect(page.get_by_label("Which of these lines")).to_have_value("Ada")
-        page.get_by_label("Or somebody new").fill("Eve")
+        page.get_by_role("dialog").get_by_label("Or somebody new").fill("Eve")
         page.get_by_role("button", name="Save").press("Enter")
         expect(page.locator("#said")).to_contain_text("Eve says 2 parts")
         given = "Eve: I see.\n\nBen: And I.\n\nEve: So am I.\n\nBen: Yes.\n\nAda: No more.\n"

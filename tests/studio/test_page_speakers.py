@@ -36,7 +36,7 @@ def test_a_line_and_a_stretch_are_given_to_somebody_new(studio: Studio) -> None:
     page, text, manifest = studio.page, studio.folder / "out.md", studio.folder / "book.yaml"
     studio.choose("1.3")
     studio.press("v")
-    page.get_by_label("Or somebody new").fill("Tom")
+    page.get_by_role("dialog").get_by_label("Or somebody new").fill("Tom")
     expect(page.locator("dialog .speakers :checked")).to_have_count(0)
     page.get_by_role("dialog").get_by_label("Pronoun").select_option("he")
     page.get_by_role("button", name="Save").press("Enter")
@@ -50,7 +50,7 @@ def test_a_line_and_a_stretch_are_given_to_somebody_new(studio: Studio) -> None:
 
     studio.press("v")
     page.get_by_role("button", name="More lines…").press("Enter")
-    page.get_by_label("Or somebody new").fill("Eve")
+    page.get_by_role("dialog").get_by_label("Or somebody new").fill("Eve")
     page.get_by_role("button", name="Save").press("Enter")
     expect(page.locator("#said")).to_contain_text("Eve says 1 part")
     assert text.read_text() == OUT.replace("Ada: Not", "Eve: Not")
@@ -63,9 +63,10 @@ def test_somebody_who_is_chosen_from_the_list_takes_the_place_of_a_new_name(stud
     page, text = studio.page, studio.folder / "out.md"
     studio.choose("1.3")
     studio.press("v")
-    page.get_by_label("Or somebody new").fill("Tom")
+    new = page.get_by_role("dialog").get_by_label("Or somebody new")
+    new.fill("Tom")
     page.get_by_role("radio", name="Ben").check()
-    expect(page.get_by_label("Or somebody new")).to_have_value("")
+    expect(new).to_have_value("")
     page.get_by_role("button", name="Save").press("Enter")
     expect(page.locator("#said")).to_contain_text("Ben says")
     assert text.read_text() == OUT.replace("Ada: Not", "Ben: Not")
@@ -75,8 +76,8 @@ def test_somebody_who_is_chosen_from_the_list_takes_the_place_of_a_new_name(stud
 def test_a_turn_is_given_to_somebody_new(studio: Studio) -> None:
     page, rows = studio.page, studio.folder / "home.speakers.txt"
     page.get_by_role("tab", name="Who?").click()
-    page.get_by_label("Somebody who is not in the cast yet").fill("Tom")
-    page.get_by_label("Somebody who is not in the cast yet").press("Enter")
+    page.get_by_label("Or somebody new").fill("Tom")
+    page.get_by_label("Or somebody new").press("Enter")
     until(lambda: rows.exists() and "Tom | you" in rows.read_text())
     assert "Tom" in (studio.folder / "book.yaml").read_text()
     expect(page.locator("#pane-doubts")).to_contain_text("No quotation is doubtful")

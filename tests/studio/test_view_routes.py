@@ -139,7 +139,7 @@ def test_a_book_that_nobody_has_rendered_has_no_sound(tmp_path: Path) -> None:
         assert studio.page.get("/api/peaks/1").status == 404
         book = studio.page.get("/api/book").json
         assert book["todo"]["chunks"] == 8
-        assert book["todo"]["reasons"] == [{"why": "never planned before", "chunks": 8}]
+        assert book["todo"]["reasons"] == [{"why": "not spoken yet", "chunks": 8}]
 
 
 def test_the_model_of_a_book_may_be_looked_at_where_it_is_known(tmp_path: Path) -> None:

@@ -78,7 +78,7 @@ class ChapterText:
         if self.added is None:
             yield self.change
         elif self.is_file:
-            yield from (self.change, self.added.change)
+            yield from (self.added.change, self.change)
         else:
             yield FileChange(self.path, self.old_text, self.added.add_to(self.current_text))
 

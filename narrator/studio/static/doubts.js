@@ -208,7 +208,7 @@ function somebodyElse() {
   return field("Somebody else", select);
 }
 
-const newcomer = newSpeaker("Somebody who is not in the cast yet");
+const newcomer = newSpeaker("Or somebody new");
 /** It is there as long as the page: what is written in it stays while the panel is drawn anew. */
 const somebodyNew = h(
   "form",
@@ -227,7 +227,7 @@ const somebodyNew = h(
     },
   },
   newcomer.element,
-  h("div", { class: "row" }, h("button", { type: "submit", "data-keep": "new-give" }, "Add, and say it is they")),
+  h("div", { class: "row" }, h("button", { type: "submit", "data-keep": "new-give" }, "Add, and give it to them")),
 );
 
 function candidate(name, i) {

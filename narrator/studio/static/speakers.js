@@ -156,7 +156,7 @@ async function giveStretch(chosen, owner) {
     title: "Speakers of a stretch",
     content: [
       field("From line", ends[0]),
-      field("to line", ends[1], "Or in the text: click the first line, and the last one with Shift."),
+      field("To line", ends[1], "Or in the text: click the first line, and the last one with Shift."),
       extent,
       summary,
       choice(
