@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.studio.test_first_hour import first_hour
-from tests.studio.test_page import SOON, opened
+from tests.studio.test_page import SOON
 from tests.studio.test_start_page import start_page
 
 if TYPE_CHECKING:

@@ -5,7 +5,6 @@ Run by `make pages`; `make test` leaves it out.
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -32,7 +31,7 @@ CHAPTERS = {
     ),
     "Home": ("They came home from Kirkcudbright.", "“At last,” said Ben Hale."),
 }
-CORE = "<dc:title>Two Walks</dc:title><dc:creator>Jane Roe</dc:creator><dc:language>en-GB</dc:language>"
+CORE = "<dc:title>Two Walks</dc:title><dc:creator>Jane Roe</dc:creator>"
 
 
 def manuscript(folder: Path) -> Path:
