@@ -31,6 +31,7 @@ from narrator.report.facts import ProjectFacts, file_name
 from narrator.sound import media
 from narrator.sound.audio import BlockReader, Samples, decode_frames, filter_stream
 from narrator.sound.loudness import SILENT_LUFS, Loudness
+from narrator.sound.pitch import PitchTracker
 from narrator.sound.probe import ChapterMark, FileFigures
 from narrator.sound.spectra import Spectra
 from textbase.files import Unfit
@@ -433,43 +434,19 @@ class _Envelope:
 
 
 class _Pitch:
-    """Measures the pitch of some frames of each reading, by their autocorrelation."""
+    """Measures the pitch of some frames of each reading."""
 
-    FRAME_SECONDS = 0.05
-    """Three periods of the lowest voice."""
-    RANGE_HZ = (60.0, 450.0)
-    MIN_LIKENESS = 0.5
-    """Likeness of a voiced frame to itself a period later, 0 to 1."""
-    OCTAVE_COST = 0.03
-    """Likeness by which twice the period must be better: it is as like."""
-    MIN_POWER = 1e-5
-    """Mean square of a frame that is not silent."""
     FRAMES = 24
     """Frames of a reading, and the fewest voiced ones of a median."""
     MIN_FRAMES = 3
 
     def __init__(self, rate: int, length: int) -> None:
-        self._frame_samples = round(self.FRAME_SECONDS * rate)
+        self._tracker = PitchTracker(rate)
+        self._frame_samples = self._tracker.frame_samples
         self._hop = max(self._frame_samples, length // (PITCHES * self.FRAMES))
-        shortest, longest = (round(rate / hertz) for hertz in reversed(self.RANGE_HZ))
-        self._periods = np.arange(shortest, longest)
-        self._hertz = rate / self._periods
-        self._costs = self.OCTAVE_COST * np.log2(self._periods / shortest)
-        self._window = np.hanning(self._frame_samples).astype(np.float32)
-        window_correlation = self._correlate(self._window[np.newaxis])[0]
-        self._window_likeness = window_correlation[self._periods] / window_correlation[0]
         self._leftover = np.zeros(0, np.float32)
         self._samples_to_skip = 0  # samples of the next blocks between two frames
         self._pitches: list[NDArray[np.float64]] = []
-
-    def _correlate(self, frames: NDArray[np.float32]) -> NDArray[np.float64]:
-        """Returns the autocorrelation of each frame."""
-        spectra = np.fft.rfft(frames, 2 * self._frame_samples, axis=1)
-        # double precision: residues of coded silence are denormal floats, which are slow
-        power = np.square(spectra.real, dtype=np.float64) + np.square(
-            spectra.imag, dtype=np.float64
-        )
-        return np.fft.irfft(power, axis=1)
 
     def feed(self, block: Samples) -> None:
         """Measures the next block, of one channel."""
@@ -480,21 +457,9 @@ class _Pitch:
             self._leftover = samples
             return
         windows = np.lib.stride_tricks.sliding_window_view(samples, self._frame_samples)
-        self._pitches.append(self._pitch_of(windows[:: self._hop][:count] * self._window))
+        self._pitches.append(self._tracker.pitches(windows[:: self._hop][:count]))
         self._samples_to_skip = max(0, count * self._hop - len(samples))
         self._leftover = samples[count * self._hop :]
-
-    def _pitch_of(self, frames: NDArray[np.float32]) -> NDArray[np.float64]:
-        """Returns the pitch of frames in Hz; NaN for those without a voice."""
-        correlation = self._correlate(frames)
-        power = np.maximum(correlation[:, :1], 1e-20)
-        likeness = correlation[:, self._periods] / power / self._window_likeness
-        best = np.argmax(likeness - self._costs, axis=1)
-        is_voiced = np.take_along_axis(likeness, best[:, np.newaxis], axis=1)[:, 0] > (
-            self.MIN_LIKENESS
-        )
-        is_voiced &= power[:, 0] > self.MIN_POWER * np.square(self._window).sum()
-        return np.where(is_voiced, self._hertz[best], np.nan)
 
     def finish(self) -> NDArray[np.float32]:
         """Returns the medians of at most `PITCHES` stretches; NaN where too few are voiced."""

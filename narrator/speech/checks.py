@@ -26,36 +26,36 @@ threshold has seen, and cut starts: docs/mending.md (`benchmarks/false_alarms.py
 
 from __future__ import annotations
 
-import functools
 import math
 import re
 import unicodedata
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from narrator.sound import audio
 from narrator.sound.edges import measure_edges
-
-Floats = NDArray[np.float32]
-Flags = NDArray[np.bool_]
-_Real = TypeVar("_Real", np.float32, np.float64)
-
-HOP_SECONDS = 0.01
-"""Seconds between two frames, which are twice as long."""
-POOLED_FRAMES = 4
-"""Frames of a slow frame: 40 ms, as long as one of the model's latents."""
-SLOW_FRAME_SECONDS = POOLED_FRAMES * HOP_SECONDS
+from narrator.speech.frames import (
+    HOP_SECONDS,
+    POOLED_FRAMES,
+    SLOW_FRAME_SECONDS,
+    Flags,
+    Floats,
+    Frames,
+    analyse_frames,
+    decibels,
+    join_runs,
+    longest_run,
+    mel_bands,
+    pool_frames,
+)
 
 MIN_LOUDEST_DB = -55.0
 """Full scale: a take whose loudest frame lies below is silent."""
-PAUSE_DB, PAUSE_OVER_NOISE_DB = -40.0, 6.0
-"""Level of a pause relative to speech, and relative to the take's own noise where that is louder.
-"""
 MAX_RATIO, SPARE_SECONDS = 2.0, 1.5
 """The greatest length: times the expected one, and seconds on top. Narrators lie between 0.75 and
 1.3, and a slow speaker of a language whose pace is a guess may come to 1.8."""
@@ -316,7 +316,7 @@ def examine(
     if bad_count or (latents is not None and not np.isfinite(latents).all()):
         bad_part = f"{bad_count} samples" if bad_count else "latents"
         return Verdict(TakeFigures(), (_fault("finite", f"{bad_part} are not numbers"),))
-    frames = _analyse_frames(samples, rate)
+    frames = analyse_frames(samples, rate)
     level, peak = audio.measure_level(samples, rate)
     loudest_level = float(frames.levels.max())
     if loudest_level < MIN_LOUDEST_DB or not len(frames.sounds):
@@ -335,7 +335,7 @@ def examine(
         level=round(level, 2),
         peak=round(peak, 2),
         swing=round(_level_swing(frames), 2),
-        clipped=float(_longest_run(np.abs(samples) >= 0.999)),
+        clipped=float(longest_run(np.abs(samples) >= 0.999)),
         gap=round(float((sounds[1:, 0] - sounds[:-1, 1]).max(initial=0)) * HOP_SECONDS, 3),
         end=round(_end_level(samples, rate) - frames.speech_level, 2),
         onset=round(audio.SILENCE if bounds[0] else onset, 2),
@@ -343,7 +343,7 @@ def examine(
         torn=round(edge_figures.torn, 2),
         chirp=round(_chirp_seconds(frames, onset, text), 3),
         whistle=round(_tone_seconds(frames), 3),
-        noise=round(_longest_run(frames.is_noise) * SLOW_FRAME_SECONDS, 3),
+        noise=round(longest_run(frames.is_noise) * SLOW_FRAME_SECONDS, 3),
         tail=round(_tail_seconds(frames, spoken_until), 3),
         repeat=round(max(0.0, repeat), 3),
         per_token=round(len(latents) / tokens, 3) if latents is not None and tokens else 0.0,
@@ -408,115 +408,10 @@ def is_suspicious(figures: TakeFigures) -> bool:
     )
 
 
-# -- what a take sounds like -----------------------------------------------------------------------
-
-_CLOSURE_FRAMES = 3
-"""Frames of silence that belong to a sound: most are the closure of a stop consonant."""
-_NOISE_FLATNESS_DB = -5.0
-"""Geometric to arithmetic mean power from 300 Hz to 7 kHz: vowels -25, [s] -8, noise -1."""
-_OWN_FLATNESS_SPARE_DB = 6.0
-"""Flatness over the take's own median, so that whispered takes are not noise."""
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Frames:
-    """A take in frames of `HOP_SECONDS`, and in slow frames of `POOLED_FRAMES` of them."""
-
-    levels: NDArray[np.float64]
-    """dB full scale of each frame."""
-    power: Floats
-    """(frames, bins)."""
-    slow_power: Floats
-    """`power`, averaged over slow frames."""
-    bin_hertz: NDArray[np.float64]
-    """Centre frequency of each bin."""
-    speech_level: float
-    """dB full scale of clear speech: nine tenths of the audible frames are softer."""
-    silence_level: float
-    """dB full scale below which a frame is silent."""
-    sounds: NDArray[np.intp]
-    """(n, 2): start and end frames of each stretch of sound."""
-
-    is_noise: Flags
-    """Slow frames that are noise."""
-
-
-def _analyse_frames(samples: Floats, rate: int) -> _Frames:
-    """Measures the frames of a take, for all rules; `rate` is in Hz."""
-    hop = max(1, round(rate * HOP_SECONDS))
-    count = max(1, len(samples) // hop)
-    padded = np.zeros((count + 1) * hop, np.float32)
-    padded[: min(len(samples), count * hop)] = samples[: count * hop]
-    blocks = padded[: count * hop].reshape(count, hop)
-    levels = _decibels(np.square(blocks).mean(axis=1, dtype=np.float64))
-    audible_levels = levels[levels >= levels.max() - 60]
-    speech_level = float(np.percentile(audible_levels, 90))
-    noise_level = min(float(np.percentile(levels, 5)), speech_level - 25)
-    silence_level = max(speech_level + PAUSE_DB, noise_level + PAUSE_OVER_NOISE_DB)
-    sounds = _join_runs(levels > silence_level, _CLOSURE_FRAMES)
-    sounds = sounds[sounds[:, 1] - sounds[:, 0] > 1]  # one frame is a click
-
-    size = 1 << (2 * hop - 1).bit_length()
-    frames = np.lib.stride_tricks.sliding_window_view(padded, 2 * hop)[::hop]
-    spectrum = np.fft.rfft(frames * np.hanning(2 * hop).astype(np.float32), size)
-    power: Floats = np.square(spectrum.real) + np.square(spectrum.imag)
-    bin_hertz = np.linspace(0, rate / 2, size // 2 + 1)
-    slow_power = _pool_frames(power)
-    band = slow_power[:, np.searchsorted(bin_hertz, 300) : np.searchsorted(bin_hertz, 7000)]
-    band = band + (1e-9 * slow_power.max() + 1e-20)
-    flatness = 10 / math.log(10) * (np.log(band).mean(axis=1) - np.log(band.mean(axis=1)))
-    is_strong = _pool_frames(levels[:, None])[:, 0] > max(speech_level - 30, noise_level + 10)
-    median_flatness = float(np.median(flatness[is_strong])) if is_strong.any() else 0.0
-    is_noise = is_strong & (
-        flatness > max(_NOISE_FLATNESS_DB, median_flatness + _OWN_FLATNESS_SPARE_DB)
-    )
-    return _Frames(
-        levels=levels,
-        power=power,
-        slow_power=slow_power,
-        bin_hertz=bin_hertz,
-        speech_level=speech_level,
-        silence_level=silence_level,
-        sounds=sounds,
-        is_noise=is_noise,
-    )
-
-
-def _decibels(power: NDArray[np.float64]) -> NDArray[np.float64]:
-    return 10.0 * np.log10(power + 1e-12)
-
-
-def _pool_frames(frames: NDArray[_Real]) -> NDArray[_Real]:
-    """Averages `POOLED_FRAMES` rows at a time; an incomplete last group counts only alone."""
-    count = len(frames) // POOLED_FRAMES
-    if not count:
-        return frames.mean(axis=0, keepdims=True)
-    return frames[: count * POOLED_FRAMES].reshape(count, POOLED_FRAMES, -1).mean(axis=1)
-
-
-def _longest_run(flags: Flags) -> int:
-    runs = audio.find_runs(flags)
-    return int((runs[:, 1] - runs[:, 0]).max(initial=0))
-
-
-def _join_runs(flags: Flags, max_gap: int) -> NDArray[np.intp]:
-    """Returns (n, 2): runs of true values, joined over gaps of up to `max_gap` false ones."""
-    runs = audio.find_runs(flags)
-    is_wide_gap = runs[1:, 0] - runs[:-1, 1] > max_gap
-    starts, stops = runs[:, 0], runs[:, 1]
-    return np.stack(
-        [
-            starts[np.append(True, is_wide_gap)[: len(runs)]],
-            stops[np.append(is_wide_gap, True)[: len(runs)]],
-        ],
-        axis=1,
-    )
-
-
 # -- rules -----------------------------------------------------------------------------------------
 
 
-def _level_swing(frames: _Frames) -> float:
+def _level_swing(frames: Frames) -> float:
     """dB between the loudest and the softest two seconds that are at least half speech."""
     window = np.ones(round(2 / HOP_SECONDS))
     if len(frames.levels) <= len(window):
@@ -528,7 +423,7 @@ def _level_swing(frames: _Frames) -> float:
     is_half_speech = active_counts > len(window) / 2
     if not is_half_speech.any():
         return 0.0
-    window_levels = _decibels(power_sums[is_half_speech] / active_counts[is_half_speech])
+    window_levels = decibels(power_sums[is_half_speech] / active_counts[is_half_speech])
     return float(window_levels.max() - window_levels.min())
 
 
@@ -568,7 +463,7 @@ _MAX_SHORT_WORD_LETTERS = 6
 """Letters of a word so short that it is spoken in the time of a leftover."""
 
 
-def _chirp_seconds(frames: _Frames, onset_level: float, text: str) -> float:
+def _chirp_seconds(frames: Frames, onset_level: float, text: str) -> float:
     """Returns the seconds of sound before the speech: a tone, an isolated burst, a remnant.
 
     `onset_level` is measured at the first sample, whether or not speech begins there.
@@ -576,7 +471,7 @@ def _chirp_seconds(frames: _Frames, onset_level: float, text: str) -> float:
     start, stop = frames.sounds[0].tolist()
     silence_frames = int(frames.sounds[1, 0]) - stop if len(frames.sounds) > 1 else 0
     is_tone = _is_single_tone(frames, min_share=0.85)
-    chirp_frames = _longest_run(is_tone[start : start + _CHIRP_FRAMES])
+    chirp_frames = longest_run(is_tone[start : start + _CHIRP_FRAMES])
     loudest_level = float(frames.levels[start:stop].max()) - frames.speech_level
     if silence_frames and loudest_level > _MIN_SOUND_DB:
         is_leftover = start == 0 and _is_leftover(frames, silence_frames, onset_level, text)
@@ -585,7 +480,7 @@ def _chirp_seconds(frames: _Frames, onset_level: float, text: str) -> float:
     return chirp_frames * HOP_SECONDS
 
 
-def _is_burst(frames: _Frames, silence_frames: int) -> bool:
+def _is_burst(frames: Frames, silence_frames: int) -> bool:
     """Returns whether the first sound is high, short and isolated, so not a voice.
 
     `silence_frames` follow it.
@@ -597,7 +492,7 @@ def _is_burst(frames: _Frames, silence_frames: int) -> bool:
     return is_high and is_isolated and stop - start <= _MAX_BURST_FRAMES
 
 
-def _is_leftover(frames: _Frames, silence_frames: int, onset_level: float, text: str) -> bool:
+def _is_leftover(frames: Frames, silence_frames: int, onset_level: float, text: str) -> bool:
     """Returns whether the sound from the first sample on is the end of another sentence.
 
     It is short, and it has no onset, or it stands alone (`silence_frames` follow it) though the
@@ -618,7 +513,7 @@ def _starts_with_short_word(text: str) -> bool:
     return match is not None and len(match[1]) <= _MAX_SHORT_WORD_LETTERS
 
 
-def _is_single_tone(frames: _Frames, min_share: float) -> Flags:
+def _is_single_tone(frames: Frames, min_share: float) -> Flags:
     """Marks frames with at least this share of their power near one frequency above 1200 Hz.
 
     Near: within 250 Hz. Vowels have their power below.
@@ -638,12 +533,12 @@ _TONE_CONTRAST = 30.0
 """Times the power of its surroundings that a tone has."""
 
 
-def _tone_seconds(frames: _Frames) -> float:
+def _tone_seconds(frames: Frames) -> float:
     """Seconds of the longest tone, alone or steady through speech.
 
     Harmonics of a voice stand out as well, but none stays in its bin: pitch moves.
     """
-    lone_tone_seconds = _longest_run(_is_single_tone(frames, min_share=0.8)) * HOP_SECONDS
+    lone_tone_seconds = longest_run(_is_single_tone(frames, min_share=0.8)) * HOP_SECONDS
     power, lowest_bin = frames.slow_power, int(np.searchsorted(frames.bin_hertz, 1000))
     peak_power = _sum_neighbours(power, 2)
     surrounding_power = (_sum_neighbours(power, 8) - peak_power) / 12
@@ -668,12 +563,12 @@ _TAIL_SILENCE_FRAMES = 20
 """Frames of silence before a tail."""
 
 
-def _tail_seconds(frames: _Frames, spoken_until: float) -> float:
+def _tail_seconds(frames: Frames, spoken_until: float) -> float:
     """Seconds of sound after the speech: soft or noise after a rest, or a murmur that goes on.
 
     `spoken_until`: the second at which the last word ends, 0 where unknown.
     """
-    parts = _join_runs(frames.levels > frames.silence_level, _TAIL_SILENCE_FRAMES)
+    parts = join_runs(frames.levels > frames.silence_level, _TAIL_SILENCE_FRAMES)
     start, stop = parts[-1].tolist()
     loudest_level = float(frames.levels[start:stop].max()) - frames.speech_level
     first_slow = start // POOLED_FRAMES
@@ -705,12 +600,11 @@ _MAX_COMPARED = 1500
 """Slow frames, or letters, that are compared with each other: a minute, in 10 MB."""
 
 
-def _repeat_seconds(frames: _Frames, latents: NDArray[Any] | None) -> float:
+def _repeat_seconds(frames: Frames, latents: NDArray[Any] | None) -> float:
     """Returns the repeated seconds, by the spectrum or the latents, whichever finds more."""
-    mel_filters = _mel_filters(len(frames.bin_hertz), float(frames.bin_hertz[1]))
-    bands = np.einsum("ij,kj->ik", frames.slow_power, mel_filters)
+    bands = mel_bands(frames)
     log_bands = np.log(np.maximum(bands, 1e-5 * bands.max() + 1e-30))
-    is_audible = _pool_frames(frames.levels[:, None])[:, 0] > frames.silence_level
+    is_audible = pool_frames(frames.levels[:, None])[:, 0] > frames.silence_level
     seconds = _repeated_passage_seconds(log_bands, is_audible)
     if latents is not None and latents.ndim == 3:
         latent_frames = latents.reshape(-1, latents.shape[-1])
@@ -784,24 +678,3 @@ def _best_alignment(gains: Floats, min_distance: int) -> float:
         best_score = max(best_score, float(scores.max()))
         scores_before_last, last_scores = last_scores, scores
     return best_score
-
-
-@functools.lru_cache(maxsize=4)
-def _mel_filters(bin_count: int, bin_width: float) -> Floats:
-    """Returns (32, bins): triangles from 100 Hz to 7.5 kHz on the mel scale, each with a sum of 1.
-
-    `bin_width` is in Hz.
-    """
-    hertz = np.arange(bin_count) * bin_width
-    lowest_mel, highest_mel = _to_mel(np.array([100.0, min(7500.0, hertz[-1])]))
-    corners = np.linspace(lowest_mel, highest_mel, 34)
-    mels = _to_mel(hertz)[:, None]
-    rising = (mels - corners[:-2]) / (corners[1:-1] - corners[:-2])
-    falling = (corners[2:] - mels) / (corners[2:] - corners[1:-1])
-    weights = np.clip(np.minimum(rising, falling), 0, None)
-    return np.ascontiguousarray((weights / np.maximum(weights.sum(axis=0), 1e-9)).T, np.float32)
-
-
-def _to_mel(hertz: NDArray[np.floating]) -> NDArray[np.floating]:
-    mels: NDArray[np.floating] = 2595 * np.log10(1 + hertz / 700)
-    return mels
