@@ -337,11 +337,26 @@ def status(
     deep: Annotated[
         bool, typer.Option("--deep", help="Read every byte of takes and tries, not only of files.")
     ] = False,
+    steadiness: Annotated[
+        bool,
+        typer.Option(
+            "--steadiness", help="Show whether each voice holds, and which takes stick out."
+        ),
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Show how far a project is: takes, chunks given up or doubtful, finished files; and what of
     it was altered on disk."""
     planned = load_plan(book)
+    if steadiness:
+        from narrator.cli.steadiness import measure_steadiness, print_steadiness, steadiness_json
+
+        found = measure_steadiness(planned, quiet=as_json)
+        if as_json:
+            out.print_json(data=steadiness_json(found))
+        else:
+            print_steadiness(found)
+        return
     damaged_tries: Sequence[Path] = ()
     if deep:
         damaged_tries = list(planned.store.damaged_tries())

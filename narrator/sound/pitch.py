@@ -36,8 +36,11 @@ class PitchTracker:
         likeness = correlation[:, self._periods] / power / self._window_likeness
         best = np.argmax(likeness - self._costs, axis=1)
         best_likeness = np.take_along_axis(likeness, best[:, np.newaxis], axis=1)[:, 0]
-        is_loud = power[:, 0] > _MIN_POWER * np.square(self._window).sum()
-        return np.where((best_likeness > _MIN_LIKENESS) & is_loud, self._hertz[best], np.nan)
+        is_voiced = best_likeness > _MIN_LIKENESS
+        is_voiced &= power[:, 0] > _MIN_POWER * np.square(self._window).sum()
+        # at an end of the range likeness only grows towards a period that lies outside
+        is_voiced &= (best > 0) & (best < len(self._periods) - 1)
+        return np.where(is_voiced, self._hertz[best], np.nan)
 
     def _correlate(self, frames: NDArray[np.float32]) -> NDArray[np.float64]:
         """Returns the autocorrelation of each frame."""

@@ -29,8 +29,8 @@ from __future__ import annotations
 import math
 import re
 import unicodedata
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any, Literal
 
@@ -39,6 +39,7 @@ from numpy.typing import NDArray
 
 from narrator.sound import audio
 from narrator.sound.edges import measure_edges
+from narrator.sound.timing import TimedWord
 from narrator.speech.frames import (
     HOP_SECONDS,
     POOLED_FRAMES,
@@ -53,6 +54,7 @@ from narrator.speech.frames import (
     mel_bands,
     pool_frames,
 )
+from narrator.speech.voice_figures import VoiceFigures, measure_voice
 
 MIN_LOUDEST_DB = -55.0
 """Full scale: a take whose loudest frame lies below is silent."""
@@ -136,6 +138,7 @@ class Verdict:
 
     figures: TakeFigures
     faults: tuple[Fault, ...] = ()
+    voice: VoiceFigures = field(default_factory=VoiceFigures)
 
     def __bool__(self) -> bool:
         """Returns whether the take is good."""
@@ -297,7 +300,7 @@ def examine(
     median_ratio: float | None = None,
     tokens: int = 0,
     text: str = "",
-    spoken_until: float = 0.0,
+    words: Sequence[TimedWord] = (),
 ) -> Verdict:
     """Measures a take of mono samples and lists its faults.
 
@@ -307,8 +310,8 @@ def examine(
     the speaker's median `TakeFigures.level` and `TakeFigures.ratio`, or None while unknown;
     `max_deviation`: the dB that a take may differ from `median_level`. `tokens`: the number of
     those of the text, 0 where unknown. Without the text, only long repeats count as faults, since
-    the text may repeat itself. `spoken_until`: the second at which the engine ends its last word,
-    where known: a long s is not a tail.
+    the text may repeat itself. `words`: those that the engine has timed: what it ends late is no
+    tail.
     """
     if not len(samples):
         return Verdict(TakeFigures(), (_fault("silent", "no samples"),))
@@ -344,7 +347,7 @@ def examine(
         chirp=round(_chirp_seconds(frames, onset, text), 3),
         whistle=round(_tone_seconds(frames), 3),
         noise=round(longest_run(frames.is_noise) * SLOW_FRAME_SECONDS, 3),
-        tail=round(_tail_seconds(frames, spoken_until), 3),
+        tail=round(_tail_seconds(frames, words[-1].stop if words else 0.0), 3),
         repeat=round(max(0.0, repeat), 3),
         per_token=round(len(latents) / tokens, 3) if latents is not None and tokens else 0.0,
     )
@@ -352,7 +355,10 @@ def examine(
         figures, expected_seconds, is_capped, median_level, max_deviation, median_ratio, bool(text)
     )
     faults = [fault for check in CHECKS if (fault := check.find(take))]
-    return Verdict(figures, (*faults, *([_fault("engine", engine_fault)] if engine_fault else [])))
+    if engine_fault:
+        faults.append(_fault("engine", engine_fault))
+    voice = measure_voice(samples, rate, frames, expected_seconds, words)
+    return Verdict(figures, tuple(faults), voice)
 
 
 def _fault(kind: str, detail: str) -> Fault:

@@ -20,6 +20,8 @@ HOP_SECONDS = 0.01
 """Seconds between two frames, which are twice as long."""
 POOLED_FRAMES = 4
 """Frames of a slow frame: 40 ms, as long as one of the model's latents."""
+BANDS = 32
+"""Bands of `mel_bands`."""
 SLOW_FRAME_SECONDS = POOLED_FRAMES * HOP_SECONDS
 
 PAUSE_DB, PAUSE_OVER_NOISE_DB = -40.0, 6.0
@@ -128,20 +130,20 @@ def join_runs(flags: Flags, max_gap: int) -> NDArray[np.intp]:
 
 
 def mel_bands(frames: Frames) -> Floats:
-    """Returns (slow frames, 32): the power in bands from 100 Hz to 7.5 kHz on the mel scale."""
+    """Returns (slow frames, BANDS): the power in bands from 100 Hz to 7.5 kHz on the mel scale."""
     filters = _mel_filters(len(frames.bin_hertz), float(frames.bin_hertz[1]))
     return np.einsum("ij,kj->ik", frames.slow_power, filters)
 
 
 @functools.lru_cache(maxsize=4)
 def _mel_filters(bin_count: int, bin_width: float) -> Floats:
-    """Returns (32, bins): triangles from 100 Hz to 7.5 kHz on the mel scale, each with a sum of 1.
+    """Returns (BANDS, bins): triangles from 100 Hz to 7.5 kHz on the mel scale.
 
-    `bin_width` is in Hz.
+    Each has a sum of 1; `bin_width` is in Hz.
     """
     hertz = np.arange(bin_count) * bin_width
     lowest_mel, highest_mel = _to_mel(np.array([100.0, min(7500.0, hertz[-1])]))
-    corners = np.linspace(lowest_mel, highest_mel, 34)
+    corners = np.linspace(lowest_mel, highest_mel, BANDS + 2)
     mels = _to_mel(hertz)[:, None]
     rising = (mels - corners[:-2]) / (corners[1:-1] - corners[:-2])
     falling = (corners[2:] - mels) / (corners[2:] - corners[1:-1])

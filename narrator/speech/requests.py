@@ -198,7 +198,7 @@ def check_answer(
         median_ratio=median_ratio,
         tokens=speech.tokens,
         text=request.text,
-        spoken_until=speech.words[-1].stop if speech.words else 0.0,
+        words=speech.words,
     )
     return CheckedAnswer(request, speech, verdict, prompted_by)
 
@@ -248,6 +248,7 @@ def record_of(answer: CheckedAnswer, engine: Engine) -> Record:
         prompted_by=answer.prompted_by,
         voiced_by=reference.content if reference and request.mode != "zero-shot" else None,
         figures=asdict(figures),
+        voice=asdict(answer.verdict.voice),
         faults=tuple(map(str, answer.faults)),
         engine=engine.name,
         text=request.text,
@@ -270,6 +271,7 @@ def take_of(job: ChunkJob, engine: Engine) -> tuple[Record, audio.Samples]:
             record,
             halves=len(attempts.parts),
             figures=asdict(verdict.figures),
+            voice=asdict(verdict.voice),
             text=step.text,
             prompt_text=attempts.parts[-1],
             words=_pack_words(step.text, step.language, attempts.accepted, samples, rate),

@@ -74,6 +74,8 @@ class Record:
     """Content hash of the voice's reference."""
     figures: Mapping[str, float] = field(default_factory=dict)
     """Measurements of the checks."""
+    voice: Mapping[str, Any] = field(default_factory=dict)
+    """Fields of `VoiceFigures`; empty in takes of earlier versions."""
     faults: tuple[str, ...] = ()
     """Faults of a failed try, or of a doubtful take."""
     engine: str = ""

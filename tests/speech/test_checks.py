@@ -6,6 +6,7 @@ from dataclasses import asdict, fields
 import numpy as np
 import pytest
 
+from narrator.sound.timing import TimedWord
 from narrator.speech.checks import (
     Fault,
     TakeFigures,
@@ -100,6 +101,9 @@ def twice(samples: np.ndarray, start: int, stop: int | None = None) -> np.ndarra
 REFRAIN = "Row, row, row your boat, gently down the stream."
 
 
+LONG_WORD = [TimedWord(0, 1, 0.0, 5.0)]
+
+
 @pytest.mark.parametrize(
     ("make", "expected", "options", "faults"),
     [
@@ -144,7 +148,7 @@ REFRAIN = "Row, row, row your boat, gently down the stream."
         (whistled, 8, {}, "whistle"),
         (lambda: take(speech(7), silence(0.4), 0.15 * speech(1, 2)), 8, {}, "tail"),
         (lambda: take(speech(4), 0.035 * speech(0.7, 2)), 4, {}, "tail"),
-        (lambda: take(speech(4), 0.035 * speech(0.7, 2)), 4, {"spoken_until": 5.0}, ""),
+        (lambda: take(speech(4), 0.035 * speech(0.7, 2)), 4, {"words": LONG_WORD}, ""),
         (lambda: take(speech(7), silence(0.6), speech(0.5, 2)), 8, {}, ""),  # a last word
         # what comes twice, unless the text does; without one only long repeats are found
         (lambda: twice(speech(8), 40000, 80000), 8, {"text": TEXT}, "repeat"),

@@ -1,0 +1,153 @@
+"""`narrator status --steadiness`: whether the voices of a book hold."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import TYPE_CHECKING
+
+from rich.table import Table
+
+from narrator.cli.progress import StageLine
+from narrator.cli.shared import err, out, shorten
+from narrator.quantities import pluralize
+
+if TYPE_CHECKING:
+    from narrator.pipeline.book_plan import BookPlan
+    from narrator.pipeline.steadiness import Steadiness
+
+MIN_LISTED_SHARE = 0.5
+"""Noticeable deviations from which on a chapter is listed."""
+MAX_LISTED_OUTLIERS = 40
+"""Takes that are printed; --json has them all."""
+
+
+def measure_steadiness(book: BookPlan, *, quiet: bool) -> Steadiness:
+    """Measures the voices of a book, with progress unless `quiet`."""
+    from narrator.pipeline import steadiness
+
+    with contextlib.nullcontext() if quiet else StageLine(err) as line:
+        return steadiness.measure(
+            book,
+            on_progress=(
+                (lambda done, total: line("comparing takes", done / total)) if line else None
+            ),
+        )
+
+
+def steadiness_json(found: Steadiness) -> dict[str, object]:
+    """Returns all figures, by speaker, chapter and take."""
+    return {
+        "drift": None if found.drift is None else round(found.drift, 3),
+        "compared": found.compared,
+        "too_few": list(found.too_few),
+        "speakers": [
+            {
+                "speaker": row.speaker,
+                "style": row.style,
+                "takes": row.usual.count,
+                "medians": _rounded(row.usual.medians),
+                "spreads": _rounded(row.usual.spreads),
+            }
+            for row in found.speakers
+        ],
+        "chapters": [
+            {**asdict(row), "seconds": round(row.seconds, 1), "shares": _rounded(row.shares)}
+            for row in found.chapters
+        ],
+        "outliers": [
+            {
+                "id": outlier.step.id,
+                "speaker": outlier.step.chunk.speaker,
+                "deviations": [
+                    {
+                        "measure": deviation.measure,
+                        "amount": round(deviation.amount, 3),
+                        "spreads": round(deviation.spreads, 2),
+                        "message": deviation.message,
+                    }
+                    for deviation in outlier.deviations
+                ],
+            }
+            for outlier in found.outliers
+        ],
+    }
+
+
+def _rounded(figures: Mapping[str, float]) -> dict[str, float]:
+    return {name: round(figure, 3) for name, figure in figures.items()}
+
+
+def print_steadiness(found: Steadiness) -> None:
+    """Prints what is usual for each speaker, and where a voice leaves it."""
+    if not found.speakers:
+        out.print("No speaker has enough takes of two seconds or more to compare.")
+        return
+    _print_speakers(found)
+    _print_chapters(found)
+    _print_outliers(found)
+    if found.too_few:
+        out.print(f"too few takes to tell: {', '.join(dict.fromkeys(found.too_few))}")
+    if found.drift is None:
+        out.print("drift: no speaker has two chapters to compare")
+    else:
+        out.print(f"drift over the book: {found.drift:.2f} (at 1, chapters differ audibly)")
+
+
+def _print_speakers(found: Steadiness) -> None:
+    table = Table("speaker", "style", "takes", "pitch", "pace", "loudness", box=None)
+    for row in found.speakers:
+        medians, spreads = row.usual.medians, row.usual.spreads
+        table.add_row(
+            row.speaker,
+            shorten(row.style, 30),
+            str(row.usual.count),
+            _format_pitch(medians.get("pitch"), spreads.get("pitch", 0.0)),
+            _format_pace(medians.get("pace"), spreads.get("pace", 0.0)),
+            f"{medians['loudness']:.1f} ± {spreads['loudness']:.1f} dB",
+        )
+    out.print(table)
+
+
+def _format_pitch(semitones: float | None, spread: float) -> str:
+    return "" if semitones is None else f"{100 * 2 ** (semitones / 12):.0f} Hz ± {spread:.1f} st"
+
+
+def _format_pace(octaves: float | None, spread: float) -> str:
+    """The pace relative to what is expected of a text."""
+    return "" if octaves is None else f"{2**octaves:.2f}× ± {2**spread - 1:.0%}"
+
+
+def _print_chapters(found: Steadiness) -> None:
+    """Prints the chapters in which a voice differs from its usual one."""
+    rows = [
+        row
+        for row in found.chapters
+        if max(abs(share) for share in row.shares.values()) >= MIN_LISTED_SHARE
+    ]
+    if not rows:
+        out.print("No chapter differs from its speaker's usual voice.")
+        return
+    names = list(rows[0].shares)
+    table = Table("chapter", "speaker", "takes", *names, box=None)
+    for row in rows:
+        shares = (f"{row.shares[name]:+.1f}" if name in row.shares else "" for name in names)
+        table.add_row(str(row.chapter), row.speaker, str(row.takes), *shares)
+    out.print("Chapters that differ from the speaker's usual voice (1 is audible):")
+    out.print(table)
+
+
+def _print_outliers(found: Steadiness) -> None:
+    if not found.outliers:
+        out.print(f"None of {pluralize(found.compared, 'take')} sticks out.")
+        return
+    count = pluralize(len(found.outliers), "take")
+    out.print(f"{count} of {found.compared} stick out:")
+    for outlier in found.outliers[:MAX_LISTED_OUTLIERS]:
+        step = outlier.step
+        reasons = "; ".join(deviation.message for deviation in outlier.deviations)
+        out.print(f"  {step.id}  {step.chunk.speaker}  “{shorten(step.text, 40)}”  {reasons}")
+    if len(found.outliers) > MAX_LISTED_OUTLIERS:
+        out.print(f"  and {len(found.outliers) - MAX_LISTED_OUTLIERS} more; --json lists them all")
+    out.print(f"`narrator retake {found.outliers[0].step.id}` speaks one of them again")

@@ -1,0 +1,193 @@
+"""Whether the voices of a book hold: its takes compared with what is usual for their speakers."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from statistics import median
+
+import numpy as np
+
+from narrator.errors import DamagedTake
+from narrator.pipeline.book_plan import BookPlan
+from narrator.speech import checks
+from narrator.speech.plan import Step
+from narrator.speech.steadiness import (
+    MEASURES,
+    MIN_TAKES,
+    NOTICEABLE_TIMBRE,
+    TIMBRE,
+    Deviation,
+    UsualVoice,
+    VoicedTake,
+)
+from narrator.speech.store import Record
+
+MIN_CHAPTER_TAKES = 4
+"""Takes of a speaker that tell how the voice is in a chapter."""
+_Take = tuple[Step, Record, VoicedTake]
+
+DRIFT_MEASURES = tuple(measure.name for measure in MEASURES if not measure.is_change)
+"""Measures by which chapters are compared; the spectrum comes on top."""
+
+
+@dataclass(frozen=True, slots=True)
+class SpeakerVoice:
+    """What is usual for a speaker."""
+
+    speaker: str
+    style: str
+    """Empty for takes without a style of their own, and for styles with few takes."""
+    usual: UsualVoice
+
+
+@dataclass(frozen=True, slots=True)
+class ChapterVoice:
+    """How a speaker's voice is in a chapter."""
+
+    speaker: str
+    chapter: int
+    """Counted from 1."""
+    takes: int
+    seconds: float
+    shares: Mapping[str, float]
+    """Median deviation from what is usual, in noticeable deviations, by measure."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outlier:
+    """A take that sticks out."""
+
+    step: Step
+    deviations: Sequence[Deviation]
+
+
+@dataclass(frozen=True, slots=True)
+class Steadiness:
+    """How steady the voices of a book are."""
+
+    speakers: Sequence[SpeakerVoice]
+    chapters: Sequence[ChapterVoice]
+    outliers: Sequence[Outlier]
+    compared: int
+    """Takes that were compared."""
+    too_few: Sequence[str]
+    """Speakers of whom too few takes are long enough to tell what is usual."""
+
+    @property
+    def drift(self) -> float | None:
+        """The figure of the book: how far chapters lie from their speakers' usual voice.
+
+        Root mean square over chapters, weighted by their seconds, and over `DRIFT_MEASURES`, in
+        noticeable deviations: at 1, chapters differ as much as listeners notice. None where no
+        speaker has two chapters to compare.
+        """
+        by_speaker: dict[str, list[ChapterVoice]] = defaultdict(list)
+        for chapter in self.chapters:
+            by_speaker[chapter.speaker].append(chapter)
+        rows = [row for rows in by_speaker.values() if len(rows) > 1 for row in rows]
+        seconds = sum(row.seconds for row in rows)
+        if not seconds:
+            return None
+        squares = sum(
+            row.seconds * sum(share**2 for share in row.shares.values()) / len(row.shares)
+            for row in rows
+        )
+        return float((squares / seconds) ** 0.5)
+
+
+def measure(book: BookPlan, on_progress: Callable[[int, int], None] | None = None) -> Steadiness:
+    """Compares the current takes of a book.
+
+    Takes of earlier versions, which measured no voices, are read and measured now;
+    `on_progress` receives how many takes were looked at, of how many. Raises StorageError.
+    """
+    takes: dict[tuple[str, str], list[_Take]] = defaultdict(list)
+    for number, step in enumerate(book.steps, 1):
+        record = book.takes.current(step)
+        if record is not None and (take := VoicedTake.of(_with_voice(book, step, record))):
+            takes[step.chunk.speaker, step.style or ""].append((step, record, take))
+        if on_progress:
+            on_progress(number, len(book.steps))
+    groups, too_few = _merge_rare_styles(takes)
+    speakers: list[SpeakerVoice] = []
+    chapters: list[ChapterVoice] = []
+    outliers: list[Outlier] = []
+    for (speaker, style), rows in groups.items():
+        once = {step.key: take for step, _, take in rows}  # a take may be spoken in many places
+        usual = UsualVoice.of(list(once.values()))
+        assert usual is not None
+        speakers.append(SpeakerVoice(speaker, style, usual))
+        deviations = [usual.deviations(take) for _, _, take in rows]
+        for (step, _, _), found in zip(rows, deviations, strict=True):
+            if far := [deviation for deviation in found if deviation.sticks_out]:
+                outliers.append(Outlier(step, far))
+        chapters += _chapter_voices(speaker, usual, rows)
+    places = {step.id: place for place, step in enumerate(book.steps)}
+    outliers.sort(key=lambda outlier: places[outlier.step.id])
+    chapters.sort(key=lambda chapter: (chapter.speaker, chapter.chapter))
+    compared = sum(len(rows) for rows in groups.values())
+    return Steadiness(speakers, chapters, outliers, compared, too_few)
+
+
+def _with_voice(book: BookPlan, step: Step, record: Record) -> Record:
+    """Returns a record with the measures of its voice, which takes of earlier versions lack."""
+    if record.voice:
+        return record
+    try:
+        samples, rate = book.store.read(step.key)
+    except DamagedTake:
+        return record
+    times = book.store.word_times(record, step.text)
+    words = times.words if times else ()
+    verdict = checks.examine(samples, rate, step.expected, text=step.text, words=words)
+    return replace(record, voice=asdict(verdict.voice))
+
+
+def _merge_rare_styles(
+    takes: Mapping[tuple[str, str], Sequence[_Take]],
+) -> tuple[dict[tuple[str, str], list[_Take]], list[str]]:
+    """Returns the takes by speaker and style, and the speakers with too few takes.
+
+    Styles with too few takes go to those without a style.
+    """
+    groups: dict[tuple[str, str], list[_Take]] = defaultdict(list)
+    for (speaker, style), rows in takes.items():
+        groups[speaker, style if _is_enough(rows) else ""] += rows
+    too_few = [speaker for (speaker, _), rows in groups.items() if not _is_enough(rows)]
+    return {name: rows for name, rows in groups.items() if _is_enough(rows)}, too_few
+
+
+def _is_enough(rows: Sequence[_Take]) -> bool:
+    """Returns whether takes tell what is usual; one that stands in many places counts once."""
+    return len({step.key for step, _, _ in rows}) >= MIN_TAKES
+
+
+def _chapter_voices(
+    speaker: str, usual: UsualVoice, rows: Sequence[_Take]
+) -> Iterator[ChapterVoice]:
+    """Yields how a speaker is in each chapter with enough takes."""
+    by_chapter: dict[int, list[_Take]] = defaultdict(list)
+    for row in rows:
+        by_chapter[row[0].chapter].append(row)
+    for chapter, chapter_rows in by_chapter.items():
+        if len(chapter_rows) < MIN_CHAPTER_TAKES:
+            continue
+        shares: dict[str, list[float]] = defaultdict(list)
+        for _, _, take in chapter_rows:
+            for deviation in usual.deviations(take):
+                if deviation.measure in DRIFT_MEASURES:
+                    shares[deviation.measure].append(deviation.share)
+        bands = np.median([take.bands for _, _, take in chapter_rows], axis=0)
+        difference = float(np.sqrt(np.square(bands - usual.bands).mean()))
+        yield ChapterVoice(
+            speaker,
+            chapter + 1,
+            len(chapter_rows),
+            sum(record.seconds for _, record, _ in chapter_rows),
+            {
+                **{name: median(values) for name, values in shares.items()},
+                TIMBRE: difference / NOTICEABLE_TIMBRE,
+            },
+        )

@@ -1,0 +1,215 @@
+"""Whether a voice holds: what is usual for each speaker, and which takes and chapters lie outside.
+
+Works on the records of takes alone, in any order, so that the outcome is the same however a book
+was rendered. A speaker's usual values are medians, and spreads are median deviations: a few takes
+that stick out do not move them. Takes of less than `MIN_SECONDS` are left out: what they say
+decides how they sound. A style has its own usual values once it has `MIN_TAKES` takes.
+
+What it cannot tell: a voice that was wrong from the first take to the last; another person of the
+same pitch, pace and mean spectrum; a change that the text asks for.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from statistics import median
+
+import numpy as np
+from numpy.typing import NDArray
+
+from narrator.speech.store import Record
+from narrator.speech.voice_figures import VoiceFigures, semitones, unpack_timbre
+
+MIN_SECONDS = 2.0
+"""Seconds of speech from which on a take is compared."""
+MIN_TAKES = 8
+"""Takes that tell what is usual."""
+MAX_SPREADS = 5.0
+"""Spreads beyond which a take sticks out, if its deviation is large enough to be noticed. Normal
+spreads of independent takes; speech has longer tails."""
+_NORMAL_SPREAD = 1.4826
+"""Standard deviations of a normal distribution in a median absolute deviation."""
+
+
+@dataclass(frozen=True, slots=True)
+class VoicedTake:
+    """What is compared of a take."""
+
+    figures: VoiceFigures
+    level: float
+    """dB."""
+    bands: NDArray[np.float32]
+    """As of `unpack_timbre`."""
+
+    @classmethod
+    def of(cls, record: Record) -> VoicedTake | None:
+        """Returns it for a take with enough voice, of a version that measures voices."""
+        if record.seconds < MIN_SECONDS or not record.voice:
+            return None
+        try:
+            figures = VoiceFigures(**record.voice)
+            return cls(figures, record.level, unpack_timbre(figures.timbre))
+        except (TypeError, ValueError):  # of a later version
+            return None
+
+
+@dataclass(frozen=True, slots=True)
+class Measure:
+    """A figure by which takes are compared."""
+
+    name: str
+    unit: str
+    value: Callable[[VoicedTake], float | None]
+    """None where the take does not tell."""
+    noticeable: float
+    """The deviation from which on listeners notice it between two passages."""
+    more: str
+    less: str
+    """Messages for a positive and a negative {deviation}, of a speaker who is usual otherwise."""
+    is_change: bool = False
+    """True if it changes within a take."""
+
+
+def _paced(take: VoicedTake) -> float | None:
+    return math.log2(take.figures.pace) if take.figures.pace else None
+
+
+def _pitched(take: VoicedTake) -> float | None:
+    return semitones(100, take.figures.pitch) if take.figures.pitch else None
+
+
+MEASURES = (
+    Measure("pitch", "semitones", _pitched, 1.5,
+            "{deviation:.1f} semitones higher than this speaker usually is",
+            "{deviation:.1f} semitones lower than this speaker usually is"),
+    Measure("pace", "octaves", _paced, 0.2,
+            "{percent:.0f} % faster than this speaker usually is",
+            "{percent:.0f} % slower than this speaker usually is"),
+    Measure("loudness", "dB", lambda take: take.level, 3.0,
+            "{deviation:.1f} dB louder than this speaker usually is",
+            "{deviation:.1f} dB softer than this speaker usually is"),
+    Measure("pitch change", "semitones", lambda take: take.figures.pitch_change, 3.0,
+            "rises by {deviation:.1f} semitones more than usual",
+            "falls by {deviation:.1f} semitones more than usual", is_change=True),
+    Measure("pace change", "octaves", lambda take: take.figures.pace_change, 0.6,
+            "speeds up by {percent:.0f} %", "slows down by {percent:.0f} %", is_change=True),
+    Measure("loudness change", "dB", lambda take: take.figures.level_change, 5.0,
+            "swells by {deviation:.1f} dB more than usual",
+            "fades by {deviation:.1f} dB more than usual", is_change=True),
+)  # fmt: skip
+TIMBRE, TIMBRE_UNIT = "timbre", "dB"
+"""The measure of the mean spectrum, whose deviations have no sign."""
+NOTICEABLE_TIMBRE = 1.5
+"""dB, root mean square over all bands."""
+_MIN_BAND_SPREAD = 0.4
+"""dB: bands are quantised, and a speaker who is steadier than this sounds the same."""
+_MIN_DISTANCE_SPREAD = 0.2
+"""Least spread of the distances of takes from the usual spectrum, in spreads of its bands."""
+_MIN_SPREADS = 1 / MAX_SPREADS
+"""Least spread of a measure, in noticeable deviations: what nobody notices does not stick out."""
+
+
+@dataclass(frozen=True, slots=True)
+class Deviation:
+    """How far a take lies from what is usual for its speaker."""
+
+    measure: str
+    amount: float
+    """In the measure's unit."""
+    spreads: float
+    """In spreads of the speaker."""
+    share: float
+    """In noticeable deviations."""
+    message: str
+
+    @property
+    def sticks_out(self) -> bool:
+        return abs(self.spreads) > MAX_SPREADS and abs(self.share) > 1
+
+
+@dataclass(frozen=True, slots=True)
+class UsualVoice:
+    """What is usual for a speaker, or for a style of one."""
+
+    count: int
+    """Takes."""
+    medians: Mapping[str, float]
+    spreads: Mapping[str, float]
+    """By the names of `MEASURES`; of `TIMBRE`, those of the distances in spreads of the bands."""
+    bands: NDArray[np.float32]
+    band_spreads: NDArray[np.float32]
+    """(32,) dB."""
+
+    @classmethod
+    def of(cls, takes: Sequence[VoicedTake]) -> UsualVoice | None:
+        """Returns what is usual in these takes; None where there are too few."""
+        if len(takes) < MIN_TAKES:
+            return None
+        medians, spreads = {}, {}
+        for measure in MEASURES:
+            values = [value for take in takes if (value := measure.value(take)) is not None]
+            if values:
+                medians[measure.name] = median(values)
+                spreads[measure.name] = max(_spread(values), measure.noticeable * _MIN_SPREADS)
+        bands = np.stack([take.bands for take in takes])
+        usual_bands = np.median(bands, axis=0)
+        differences = bands - usual_bands
+        band_spreads = np.maximum(
+            _NORMAL_SPREAD * np.median(np.abs(differences), axis=0), _MIN_BAND_SPREAD
+        )
+        distances = np.sqrt(np.square(differences / band_spreads).mean(axis=1)).tolist()
+        medians[TIMBRE] = median(distances)
+        spreads[TIMBRE] = max(_spread(distances), _MIN_DISTANCE_SPREAD)
+        return cls(
+            len(takes),
+            medians,
+            spreads,
+            usual_bands.astype(np.float32),
+            band_spreads.astype(np.float32),
+        )
+
+    def deviations(self, take: VoicedTake) -> list[Deviation]:
+        """Returns how far a take lies from this voice, by each measure."""
+        found: list[Deviation] = []
+        for measure in MEASURES:
+            value = measure.value(take)
+            if value is None or measure.name not in self.medians:
+                continue
+            amount = value - self.medians[measure.name]
+            message = (measure.more if amount > 0 else measure.less).format(
+                deviation=abs(amount), percent=_percent(amount)
+            )
+            found.append(
+                Deviation(
+                    measure.name,
+                    amount,
+                    amount / self.spreads[measure.name],
+                    amount / measure.noticeable,
+                    message,
+                )
+            )
+        return [*found, self._timbre_deviation(take)]
+
+    def _timbre_deviation(self, take: VoicedTake) -> Deviation:
+        difference = take.bands - self.bands
+        amount = float(np.sqrt(np.square(difference).mean()))
+        distance = float(np.sqrt(np.square(difference / self.band_spreads).mean()))
+        return Deviation(
+            TIMBRE,
+            amount,
+            (distance - self.medians[TIMBRE]) / self.spreads[TIMBRE],
+            amount / NOTICEABLE_TIMBRE,
+            f"sounds unlike this speaker: the spectrum differs by {amount:.1f} dB",
+        )
+
+
+def _spread(values: Sequence[float]) -> float:
+    middle = median(values)
+    return _NORMAL_SPREAD * median(abs(value - middle) for value in values)
+
+
+def _percent(octaves: float) -> float:
+    """Returns by how much more, or less, a ratio is than 1."""
+    return 100 * abs(2**octaves - 1)
