@@ -80,13 +80,12 @@ class _Part:
     """(32,): mean dB, relative to the mean of all bands."""
 
     @classmethod
-    def of(cls, pitches: NDArray[np.float64], powers: Floats) -> _Part:
-        """Measures it by the powers of its bands, (frames, 32)."""
+    def of(cls, pitches: NDArray[np.float64], powers: Floats, levels: NDArray[np.float64]) -> _Part:
+        """Measures it by its frames: powers of their bands (frames, 32), and levels in dB."""
         lowest = max(float(powers.mean(axis=0).max()) * 10 ** (-_BAND_RANGE_DB / 10), 1e-20)
-        levels = 10 * np.log10(np.maximum(powers, lowest)).mean(axis=0)
-        level = 10 * math.log10(max(float(powers.sum(axis=1).mean()), 1e-20))
-        bands = (levels - levels.mean()).astype(np.float32)
-        return cls(pitches, level, bands)
+        band_levels = 10 * np.log10(np.maximum(powers, lowest)).mean(axis=0)
+        bands = (band_levels - band_levels.mean()).astype(np.float32)
+        return cls(pitches, float(levels.mean()), bands)
 
 
 def measure_voice(
@@ -105,7 +104,8 @@ def measure_voice(
     speech = stretches * HOP_SECONDS
     start, stop = float(speech[0, 0]), float(speech[-1, 1])
     sound_seconds = float((speech[:, 1] - speech[:, 0]).sum())
-    is_voice = pool_frames(frames.levels[:, None])[:, 0] > frames.speech_level - _VOICE_RANGE_DB
+    levels = pool_frames(frames.levels[:, None])[:, 0]
+    is_voice = levels > frames.speech_level - _VOICE_RANGE_DB
     pitches, bands = _pitches(samples, rate, len(is_voice)), mel_bands(frames)
 
     def part(start_seconds: float, stop_seconds: float) -> _Part | None:
@@ -114,7 +114,9 @@ def measure_voice(
         is_chosen = is_voice[within]
         voiced = pitches[within][is_chosen]
         voiced = voiced[~np.isnan(voiced)]
-        return _Part.of(voiced, bands[within][is_chosen]) if len(voiced) >= _MIN_VOICED else None
+        if len(voiced) < _MIN_VOICED:
+            return None
+        return _Part.of(voiced, bands[within][is_chosen], levels[within][is_chosen])
 
     whole = part(0.0, len(is_voice) * SLOW_FRAME_SECONDS)
     if whole is None:

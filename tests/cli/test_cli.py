@@ -726,3 +726,13 @@ def test_links_in_a_circle_are_one_line(narrator, tmp_path):
     code, said, _ = narrator("doctor", tmp_path)
     assert code == 3
     assert "Too many levels of symbolic links" in said
+
+
+def test_status_shows_whether_voices_hold(narrator, drafted):
+    code, said, _ = narrator("status", drafted, "--draft", "--steadiness", "--json")
+    assert code == 0
+    facts = json.loads(said)
+    assert facts["compared"] == sum(row["takes"] for row in facts["speakers"])
+    code, said, _ = narrator("status", drafted, "--draft", "--steadiness")
+    assert code == 0
+    assert "drift" in said or "enough takes" in said

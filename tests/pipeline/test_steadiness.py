@@ -1,0 +1,72 @@
+"""Voices of a book, spoken by the draft voice, one take of which is another's."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from narrator.pipeline import book_engines, book_plan, steadiness
+from narrator.pipeline.book_plan import BookPlan, Selection
+from narrator.pipeline.manuscript import read_manuscript
+from narrator.speech.store import Store
+from tests import studios
+
+SENTENCES = """
+The road to the village was long and wet that day.
+Nobody had walked on it since the first week of spring.
+A grey cat sat on the wall and looked at the river.
+The baker closed his shop a little before six o'clock.
+Rain fell on the roofs, and the wind came from the sea.
+Somebody had left a lamp in the window of the mill.
+We waited for the boat until the moon was over the hill.
+The letters lay unopened on the table by the door.
+Two boys carried a basket of apples across the bridge.
+At last the bells rang, and everybody went home.
+"""
+
+
+def plan(path: Path) -> BookPlan:
+    manuscript = read_manuscript(path).spoken_by("draft")
+    engine = book_engines.make_main_engine(manuscript.project)
+    return book_plan.plan(manuscript, engine, Selection())
+
+
+@pytest.fixture(scope="module")
+def book(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("steady")
+    text = SENTENCES.strip().replace("\n", "\n\n") + "\n"
+    studios.write(folder, out=text, home=text.replace("the ", "that "))
+    studios.render(folder)
+    return folder / "book.yaml"
+
+
+def test_a_steady_voice_has_no_take_that_sticks_out_and_little_drift(book):
+    found = steadiness.measure(plan(book))
+    assert [row.speaker for row in found.speakers] == ["narrator"]
+    assert not found.outliers
+    assert found.drift is not None
+    assert found.drift < 0.5
+
+
+def test_a_take_that_was_altered_sticks_out_and_takes_without_measures_are_measured(book):
+    before = plan(book)
+    store = Store.open(before.project.takes, writing=True)
+    step = next(step for step in before.steps if "window of the mill" in step.text)
+    record, (samples, rate) = store.find(step.key), store.read(step.key)
+    assert record is not None
+    slower = np.interp(np.arange(0, len(samples), 0.72), np.arange(len(samples)), samples)
+    store.put(
+        replace(record, samples=len(slower), stop=len(slower), start=0, voice={}, words=""),
+        slower.astype(np.float32),
+        None,
+    )
+    looked_at = []
+    found = steadiness.measure(plan(book), on_progress=lambda done, _: looked_at.append(done))
+    (outlier,) = found.outliers
+    assert outlier.step.id == step.id
+    assert "pitch" in {one.measure for one in outlier.deviations}
+    assert len(looked_at) == len(before.steps)
+    assert rate == record.sample_rate

@@ -1,0 +1,114 @@
+from __future__ import annotations
+
+from dataclasses import asdict, replace
+
+import numpy as np
+import pytest
+
+from narrator.speech.steadiness import MIN_TAKES, TIMBRE, UsualVoice, VoicedTake
+from narrator.speech.store import Record
+from narrator.speech.voice_figures import BANDS, VoiceFigures, _pack_timbre
+
+RATE = 24_000
+
+
+def take(
+    place: int = 0, *, level: float = -23.0, tilt: float = 0.0, **figures: float
+) -> VoicedTake:
+    """A take of one voice; takes at other places differ a little."""
+    draw = np.random.default_rng(place)
+    bands = draw.normal(0, 0.6, BANDS) + np.linspace(tilt, -tilt, BANDS)
+    voice = VoiceFigures(
+        pitch=120 * 2 ** (draw.normal(0, 0.02)),
+        pitch_range=6.0,
+        pace=1.3 * 2 ** draw.normal(0, 0.06),
+        timbre=_pack_timbre(bands.astype(np.float32)),
+    )
+    record = Record(
+        "0" * 40, "", 4 * RATE, RATE, 0, 4 * RATE, level + draw.normal(0, 0.3), -3.0,
+        voice={**asdict(voice), **figures},
+    )  # fmt: skip
+    voiced = VoicedTake.of(record)
+    assert voiced is not None
+    return voiced
+
+
+USUAL = UsualVoice.of([take(place) for place in range(40)])
+assert USUAL is not None
+
+
+def outlying(voiced: VoicedTake) -> dict[str, str]:
+    assert USUAL is not None
+    return {one.measure: one.message for one in USUAL.deviations(voiced) if one.sticks_out}
+
+
+def test_no_take_of_a_steady_voice_sticks_out():
+    assert not [place for place in range(1000, 1300) if outlying(take(place))]
+
+
+@pytest.mark.parametrize(
+    ("other", "message"),
+    [
+        ({"pitch": 145.0}, "3.3 semitones higher than this speaker usually is"),
+        ({"pace": 1.75}, "faster than this speaker usually is"),
+        ({"pace": 0.9}, "slower than this speaker usually is"),
+        ({"level": -29.0}, "softer than this speaker usually is"),
+        ({"tilt": 4.0}, "sounds unlike this speaker"),
+        ({"pitch_change": -7.0}, "falls by 7.0 semitones more than usual"),
+        ({"pace_change": 1.0}, "speeds up by 100 %"),
+        ({"level_change": -9.0}, "fades by 9.0 dB more than usual"),
+    ],
+)
+def test_a_take_that_differs_audibly_sticks_out_by_what_differs(other, message):
+    (found,) = outlying(take(5000, **other)).values()
+    assert message in found
+
+
+def test_what_nobody_notices_does_not_stick_out_of_a_voice_without_any_spread():
+    same = [take(1)] * MIN_TAKES
+    usual = UsualVoice.of(same)
+    assert usual is not None
+    little = replace(same[0], level=same[0].level + 2.5)
+    assert not any(one.sticks_out for one in usual.deviations(little))
+
+
+def test_a_tenth_of_bad_takes_does_not_move_what_is_usual():
+    assert USUAL is not None
+    mixed = UsualVoice.of(
+        [*(take(place) for place in range(36)), *(take(place, pitch=180.0) for place in range(4))]
+    )
+    assert mixed is not None
+    assert mixed.medians["pitch"] == pytest.approx(USUAL.medians["pitch"], abs=0.15)
+    assert np.abs(mixed.bands - USUAL.bands).max() < 0.5
+
+
+def test_order_is_of_no_consequence():
+    takes = [take(place) for place in range(20)]
+    first, second = UsualVoice.of(takes), UsualVoice.of(takes[::-1])
+    assert first is not None
+    assert second is not None
+    assert (first.medians, first.spreads) == (second.medians, second.spreads)
+    assert np.array_equal(first.bands, second.bands)
+
+
+def test_few_takes_tell_nothing():
+    assert UsualVoice.of([take(place) for place in range(MIN_TAKES - 1)]) is None
+
+
+@pytest.mark.parametrize(
+    "voice", [{}, {"timbre": "AAAA"}, {"heart_rate": 3.0}, asdict(VoiceFigures())]
+)
+def test_takes_without_measures_and_of_later_versions_are_left_out(voice):
+    record = Record("0" * 40, "", 4 * RATE, RATE, 0, 4 * RATE, -23.0, -3.0, voice=voice)
+    assert VoicedTake.of(record) is None
+
+
+def test_short_takes_are_left_out():
+    record = Record("0" * 40, "", RATE, RATE, 0, RATE, -23.0, -3.0, voice={"pitch": 120.0})
+    assert VoicedTake.of(record) is None
+
+
+def test_the_deviation_of_a_timbre_has_no_sign():
+    assert USUAL is not None
+    deviations = {one.measure: one for one in USUAL.deviations(take(9, tilt=-4.0))}
+    assert deviations[TIMBRE].amount > 0
