@@ -174,20 +174,23 @@ def _chapter_voices(
     for chapter, chapter_rows in by_chapter.items():
         if len(chapter_rows) < MIN_CHAPTER_TAKES:
             continue
-        shares: dict[str, list[float]] = defaultdict(list)
-        for _, _, take in chapter_rows:
-            for deviation in usual.deviations(take):
-                if deviation.measure in DRIFT_MEASURES:
-                    shares[deviation.measure].append(deviation.share)
-        bands = np.median([take.bands for _, _, take in chapter_rows], axis=0)
-        difference = float(np.sqrt(np.square(bands - usual.bands).mean()))
         yield ChapterVoice(
             speaker,
             chapter + 1,
             len(chapter_rows),
             sum(record.seconds for _, record, _ in chapter_rows),
-            {
-                **{name: median(values) for name, values in shares.items()},
-                TIMBRE: difference / NOTICEABLE_TIMBRE,
-            },
+            chapter_shares(usual, [take for _, _, take in chapter_rows]),
         )
+
+
+def chapter_shares(usual: UsualVoice, takes: Sequence[VoicedTake]) -> dict[str, float]:
+    """Returns `ChapterVoice.shares` of a chapter's takes."""
+    shares: dict[str, list[float]] = defaultdict(list)
+    for take in takes:
+        for deviation in usual.deviations(take):
+            if deviation.measure in DRIFT_MEASURES:
+                shares[deviation.measure].append(deviation.share)
+    bands = np.median([take.bands for take in takes], axis=0)
+    difference = float(np.sqrt(np.square(bands - usual.bands).mean()))
+    medians = {name: median(values) for name, values in shares.items()}
+    return {**medians, TIMBRE: difference / NOTICEABLE_TIMBRE}
