@@ -210,9 +210,16 @@ def speak_again_and_choose(studio: Studio) -> int:
         studio.press(takes.nth(newest).get_attribute("data-number") or "")
         expect(takes.nth(newest)).to_have_class(re.compile("heard"))
     studio.press("p")
+    chosen = int(takes.nth(1).get_attribute("data-number") or -1)
+
+    def pinned() -> list[int]:
+        tries = studio.asked("/api/chunks/1.4")["tries"]
+        return [one["number"] for one in tries if one["pinned"] and one["in_use"]]
+
+    until(lambda: pinned() == [chosen], SOON / 1000)
     expect(takes.nth(1).get_by_role("button", name="Pinned")).to_be_visible()
     expect(studio.page.locator(".chunk.chosen")).not_to_have_class(re.compile("doubtful|given-up"))
-    return int(takes.nth(1).get_attribute("data-number") or -1)
+    return chosen
 
 
 def say_it_otherwise(studio: Studio, word: str, spoken: str) -> None:

@@ -189,6 +189,17 @@ def test_a_retake_that_ends_before_its_answer_can_be_undone(slow: Studio) -> Non
     until(lambda: pinned(slow) == [2])
 
 
+def test_what_was_pinned_already_is_no_step_of_undo(slow: Studio) -> None:
+    slow.press("2", "p")
+    expect(slow.page.locator("#said")).to_contain_text("Take 2 of 1.2 is pinned already")
+    travels(slow, "Take 2 of 1.2 is pinned")
+    slow.press("u")
+    until(lambda: pinned(slow) == [])
+    slow.press("Shift+P")
+    expect(slow.page.locator("#said")).to_contain_text("No take of 1.2 is pinned")
+    travels(slow, "")
+
+
 def test_a_pin_that_failed_is_not_on_the_list(slow: Studio) -> None:
     page = slow.page
 

@@ -68,9 +68,10 @@ function refresh(isEdited, answer) {
 // -- undo ------------------------------------------------------------------------------------------
 
 /**
- * @typedef {{ what: string, back: () => Promise<unknown>, again: () => Promise<unknown> }} Deed
+ * @typedef {{ what: string, back: () => Promise<unknown>, again: () => Promise<unknown>, at?: number }} Deed
  * Something that was done on this page, and how it is taken back. Edits of files are the server's,
- * which keeps them for other days: EDIT stands for one in the order of things.
+ * which keeps them for other days: EDIT stands for one in the order of things. `at` counts the jobs that
+ * were asked for before.
  */
 /** @type {Deed} */
 const EDIT = {
@@ -90,9 +91,11 @@ const undone = [];
 /** Whether edits that were undone are to be done again, though this page has none on its list. */
 let canRedoOlder = true;
 
-/** @param {Deed} deed */
+/** Puts it on the list, before the pins that were asked for after it. @param {Deed} deed */
 function note(deed) {
-  done.push(deed);
+  let place = done.length;
+  while (place && done[place - 1].at > deed.at) place--;
+  done.splice(place, 0, deed);
   undone.length = 0;
   canRedoOlder = false;
   emit("deeds");
@@ -176,6 +179,8 @@ const awaited = new Map();
 /** Jobs that ended while some were on their way to the server: an end may come before the id. */
 const ended = new Map();
 let sending = 0;
+/** Jobs that were asked for here: they are done in this order. */
+let jobCount = 0;
 
 /** @param {any} job @param {(event: any) => void} onEnd */
 async function sendJob(job, onEnd) {
@@ -201,7 +206,8 @@ export function settleJob(event) {
 /** @param {any} job */
 export const submit = (job) => {
   const draft = state.book.draft;
-  return attempt(() => sendJob({ draft, ...job }, (event) => noteRetaken(draft, event)));
+  const at = ++jobCount;
+  return attempt(() => sendJob({ draft, ...job }, (event) => noteRetaken(draft, at, event)));
 };
 
 /**
@@ -264,7 +270,7 @@ export function unpin(id) {
  * @param {{ replaced?: number | null, replaced_home?: string }} [before] the pin before
  * @returns {Deed}
  */
-function pinDeed(draft, id, number, what, before = {}) {
+function pinDeed(draft, id, number, what, before = {}, at = ++jobCount) {
   let { replaced = null, replaced_home: home } = before;
   const put = (to, more, onEnd) =>
     sendJob({ draft, chunks: [id], ...(to === null ? { kind: "unpin" } : { kind: "pin", number: to, ...more }) }, onEnd);
@@ -273,18 +279,23 @@ function pinDeed(draft, id, number, what, before = {}) {
     back: () => put(replaced, { home }, (event) => event.exit && putBack(deed, undone, done)),
     again: () =>
       put(number, {}, ({ exit, summary }) => {
-        if (exit) putBack(deed, done);
-        else ({ replaced, replaced_home: home } = summary);
+        if (!exit) ({ replaced, replaced_home: home } = summary);
+        if (exit || replaced === number) putBack(deed, done);
+        if (!exit && replaced === number)
+          say(number === null ? `No take of ${id} is pinned` : `Take ${number} of ${id} is pinned already`, "travel");
       }),
+    at,
   };
   return deed;
 }
 
 /** The pins of a retake that was asked for here can be undone. */
-function noteRetaken(draft, { summary }) {
-  for (const row of summary?.retaken ?? [])
-    if (row.pinned !== null)
-      note(pinDeed(draft, row.id, row.pinned, `Take ${row.pinned} of ${row.id} is pinned`, row));
+function noteRetaken(draft, at, { summary }) {
+  return inTurn(async () => {
+    for (const row of summary?.retaken ?? [])
+      if (row.pinned !== null)
+        note(pinDeed(draft, row.id, row.pinned, `Take ${row.pinned} of ${row.id} is pinned`, row, at));
+  });
 }
 
 /** Marks the chosen chunk, or takes the mark away. @param {boolean} [goesOn] to the next one */

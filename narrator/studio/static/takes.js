@@ -237,14 +237,11 @@ export function hearKey(key) {
 export function pinHeard() {
   const known = triesOfChosen();
   const one = known.find((each) => each.number === last) ?? known.find((each) => each.in_use);
-  if (!one) return;
-  if (one.pinned) say(`Take ${one.number} is pinned already; P lets it go`);
-  else pin(owner, one.number);
+  if (one) pin(owner, one.number); // also one that seems to be pinned: a retake may be under way
 }
 
 export function unpinHeard() {
-  if (triesOfChosen().some((each) => each.pinned)) unpin(owner);
-  else say("No take of this is pinned");
+  if (triesOfChosen().length) unpin(owner);
 }
 
 function light() {
