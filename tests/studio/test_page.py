@@ -422,7 +422,9 @@ def test_a_preset_where_there_is_none_is_asked_for(studio: Studio) -> None:
     studio.page.locator(".person", has_text="Ada").click()
     studio.page.get_by_role("radio", name="Preset").check()
     studio.page.get_by_role("button", name="Give this voice").click()
-    expect(studio.page.locator("#said")).to_contain_text("There are no presets yet")
+    expect(studio.page.locator("#said")).to_contain_text(
+        "There are no presets (voices kept for all books) yet"
+    )
 
 
 def test_a_list_is_brought_in_and_what_is_no_note_is_told(studio: Studio) -> None:
@@ -575,7 +577,7 @@ def test_people_of_the_cast_are_renamed_merged_and_given_voices(
         page.get_by_role("textbox", name="What it is like").fill("An old man")
         page.get_by_role("button", name="Give this voice").click()
         expect(page.locator(".person", has_text="Tom")).to_contain_text("An old man")
-        page.get_by_label("Pronoun").select_option("he")
+        page.get_by_label("Pronoun").first.select_option("he")
         page.get_by_role("button", name="Set pronoun").click()
         expect(page.locator("#said")).to_contain_text("Tom is “he”")
         page.get_by_role("textbox", name="Name").fill("Thomas")

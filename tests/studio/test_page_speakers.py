@@ -87,10 +87,10 @@ def test_a_speaker_is_added_to_the_cast(studio: Studio) -> None:
     page, manifest = studio.page, studio.folder / "book.yaml"
     studio.press("c")
     page.get_by_role("button", name="Add a speaker").press("Enter")
-    expect(page.get_by_label("Name of the new speaker")).to_be_focused()
+    expect(page.locator("#pane-cast").get_by_label("Somebody new")).to_be_focused()
     page.keyboard.type("Tom")
     page.locator("#pane-cast").get_by_label("Pronoun").last.select_option("he")
-    page.get_by_label("Name of the new speaker").press("Enter")
+    page.locator("#pane-cast").get_by_label("Somebody new").press("Enter")
     expect(page.locator(".person[aria-expanded=true] .name")).to_have_text("Tom")
     assert manifest.read_text() == WITH_TOM
     studio.press("Escape", "u")

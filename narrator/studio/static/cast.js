@@ -96,7 +96,7 @@ function finding(kind = "") {
   return h("div", { class: "one-voice" }, find, outcome && h("p", { class: "note", role: "status" }, outcome));
 }
 
-const newcomer = newSpeaker("Name of the new speaker");
+const newcomer = newSpeaker("Somebody new");
 /** It is there as long as the page: what is written in it stays while the panel is drawn anew. */
 const addition = h(
   "form",
