@@ -201,7 +201,7 @@ _PERSON_NAME = re.compile(
 )
 _BYLINE = re.compile(
     r"(?:an? [\w’' -]{1,30}|written|story|novel)?\s*(?<!\w)by:?\s+(?P<name>\S.{1,60})|"
-    r"(?:von|par|por|di|de|door|af|av|от)\s+(?P<foreign_name>[^\W\d_a-z]\S*(?:\s+\S+){0,4})",
+    r"(?:von|par|por|di|de|door|af|av|от|מאת)\s+(?P<foreign_name>[^\W\d_a-z]\S*(?:\s+\S+){0,4})",
     re.IGNORECASE,
 )
 

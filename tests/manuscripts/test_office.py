@@ -350,6 +350,14 @@ HEADINGS: dict[str, tuple[Write, list[str]]] = {
         ),
         ["book", "Unknown", "The Gate", "Low Tide"],
     ),
+    "docx: by a Hebrew line, which has no capitals": (
+        lambda folder: build_docx(
+            folder / "book.docx",
+            p("הדרך הביתה") + p("מאת רות כהן")
+            + "".join(p(t, NEW_PAGE + CENTRED) + p(SENTENCE) * 3 for t in ("The Gate", "Low Tide")),
+        ),
+        ["הדרך הביתה", "רות כהן", "The Gate", "Low Tide"],
+    ),
     "docx: what programs write is no title and no author": (
         lambda folder: build_docx(
             folder / "tide.docx", p(SENTENCE),

@@ -225,12 +225,18 @@ def _likely_facts(
         is_title_page = (
             len(front) == 2 and is_title(front[0].text) and matter.is_person_name(front[1].text)
         )
-        title, author = (_to_title_case(front[index].text) for index in (0, -1))
+        title, author = (_to_title_case(text) for text in (front[0].text, _name(front[-1].text)))
         return (title, author) if is_title_page else None
     title_lines = [line for line in front if not _is_contact(line)]
     if not title_lines:
         return None, None
     title = _pick_title(title_lines)
     texts = [line.text for line in title_lines if _to_title_case(line.text) != title]
-    names = list(filter(matter.is_person_name, texts))
+    names = [_name(text) for text in texts if matter.is_person_name(text)]
     return title, _to_title_case(names[0]) if len(names) == 1 else None
+
+
+def _name(text: str) -> str:
+    """Returns a person's name without the word for "by", if that has no capital: `Di` may be of the
+    name."""
+    return text if text[:1].isupper() else matter.author_of_byline(text) or text
