@@ -4,8 +4,8 @@
 
 The book is rendered, by a voice that holds. Of every speaker with enough takes, each take is
 altered in five ways and five strengths: as a whole (a sudden change), and from nothing at its start
-to all of it at its end (drift within a take). For drift over a chapter, the takes of a chapter are altered
-more and more. A take counts as found if it sticks out, a chapter if it would be listed.
+to all of it at its end (drift within a take). For drift over a chapter, the takes of a chapter are
+altered more and more. A take counts as found if it sticks out, a chapter if it would be listed.
 
 Prints tables of the shares that are found, in percent, and one line of JSON.
 """
