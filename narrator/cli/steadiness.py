@@ -40,7 +40,7 @@ def steadiness_json(found: Steadiness) -> dict[str, object]:
     """Returns all figures, by speaker, chapter and take."""
     return {
         "drift": None if found.drift is None else round(found.drift, 3),
-        "compared": found.compared,
+        "compared": len(found.takes),
         "too_few": list(found.too_few),
         "speakers": [
             {
@@ -67,7 +67,7 @@ def steadiness_json(found: Steadiness) -> dict[str, object]:
                         "spreads": round(deviation.spreads, 2),
                         "message": deviation.message,
                     }
-                    for deviation in outlier.deviations
+                    for deviation in outlier.reasons
                 ],
             }
             for outlier in found.outliers
@@ -140,13 +140,13 @@ def _print_chapters(found: Steadiness) -> None:
 
 def _print_outliers(found: Steadiness) -> None:
     if not found.outliers:
-        out.print(f"None of {pluralize(found.compared, 'take')} sticks out.")
+        out.print(f"None of {pluralize(len(found.takes), 'take')} sticks out.")
         return
     count = pluralize(len(found.outliers), "take")
-    out.print(f"{count} of {found.compared} stick out:")
+    out.print(f"{count} of {len(found.takes):,} stick out:")
     for outlier in found.outliers[:MAX_LISTED_OUTLIERS]:
         step = outlier.step
-        reasons = "; ".join(deviation.message for deviation in outlier.deviations)
+        reasons = "; ".join(deviation.message for deviation in outlier.reasons)
         out.print(f"  {step.id}  {step.chunk.speaker}  “{shorten(step.text, 40)}”  {reasons}")
     if len(found.outliers) > MAX_LISTED_OUTLIERS:
         out.print(f"  and {len(found.outliers) - MAX_LISTED_OUTLIERS} more; --json lists them all")

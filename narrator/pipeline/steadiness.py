@@ -47,6 +47,7 @@ class ChapterVoice:
     """How a speaker's voice is in a chapter."""
 
     speaker: str
+    style: str
     chapter: int
     """Counted from 1."""
     takes: int
@@ -56,11 +57,23 @@ class ChapterVoice:
 
 
 @dataclass(frozen=True, slots=True)
-class Outlier:
-    """A take that sticks out."""
+class ComparedTake:
+    """A take beside what is usual for its speaker."""
 
     step: Step
+    at: float
+    """Seconds of speech in the book before its middle."""
     deviations: Sequence[Deviation]
+
+    @property
+    def largest(self) -> Deviation:
+        """The deviation that is most noticeable."""
+        return max(self.deviations, key=lambda deviation: abs(deviation.share))
+
+    @property
+    def reasons(self) -> Sequence[Deviation]:
+        """The deviations by which it sticks out."""
+        return [deviation for deviation in self.deviations if deviation.sticks_out]
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,11 +82,17 @@ class Steadiness:
 
     speakers: Sequence[SpeakerVoice]
     chapters: Sequence[ChapterVoice]
-    outliers: Sequence[Outlier]
-    compared: int
-    """Takes that were compared."""
+    takes: Sequence[ComparedTake]
+    """Those that were compared, in the order of the book."""
     too_few: Sequence[str]
     """Speakers of whom too few takes are long enough to tell what is usual."""
+    unmeasured: int
+    """Takes of earlier versions, whose voices were not measured."""
+
+    @property
+    def outliers(self) -> Sequence[ComparedTake]:
+        """Takes that stick out."""
+        return [take for take in self.takes if take.reasons]
 
     @property
     def drift(self) -> float | None:
@@ -83,10 +102,10 @@ class Steadiness:
         noticeable deviations: at 1, chapters differ as much as listeners notice. None where no
         speaker has two chapters to compare.
         """
-        by_speaker: dict[str, list[ChapterVoice]] = defaultdict(list)
+        by_voice: dict[tuple[str, str], list[ChapterVoice]] = defaultdict(list)
         for chapter in self.chapters:
-            by_speaker[chapter.speaker].append(chapter)
-        rows = [row for rows in by_speaker.values() if len(rows) > 1 for row in rows]
+            by_voice[chapter.speaker, chapter.style].append(chapter)
+        rows = [row for rows in by_voice.values() if len(rows) > 1 for row in rows]
         seconds = sum(row.seconds for row in rows)
         if not seconds:
             return None
@@ -97,44 +116,53 @@ class Steadiness:
         return float((squares / seconds) ** 0.5)
 
 
-def measure(book: BookPlan, on_progress: Callable[[int, int], None] | None = None) -> Steadiness:
+def measure(
+    book: BookPlan,
+    *,
+    reads_sound: bool = True,
+    on_progress: Callable[[int, int], None] | None = None,
+) -> Steadiness:
     """Compares the current takes of a book.
 
-    Takes of earlier versions, which measured no voices, are read and measured now;
-    `on_progress` receives how many takes were looked at, of how many. Raises StorageError.
+    Takes of earlier versions, which measured no voices, are read and measured now, or left out
+    without `reads_sound`. `on_progress` receives how many takes were looked at, of how many. Raises
+    StorageError.
     """
     takes: dict[tuple[str, str], list[_Take]] = defaultdict(list)
+    middles: dict[str, float] = {}
+    seconds, unmeasured = 0.0, 0
     for number, step in enumerate(book.steps, 1):
         record = book.takes.current(step)
-        if record is not None and (take := VoicedTake.of(_with_voice(book, step, record))):
-            takes[step.chunk.speaker, step.style or ""].append((step, record, take))
+        if record is not None:
+            middles[step.id] = seconds + record.seconds / 2
+            seconds += record.seconds
+            if not record.voice and reads_sound:
+                record = _with_voice(book, step, record)
+            unmeasured += not record.voice
+            if take := VoicedTake.of(record):
+                takes[step.chunk.speaker, step.style or ""].append((step, record, take))
         if on_progress:
             on_progress(number, len(book.steps))
     groups, too_few = _merge_rare_styles(takes)
     speakers: list[SpeakerVoice] = []
     chapters: list[ChapterVoice] = []
-    outliers: list[Outlier] = []
+    compared: list[ComparedTake] = []
     for (speaker, style), rows in groups.items():
         once = {step.key: take for step, _, take in rows}  # a take may be spoken in many places
         usual = UsualVoice.of(list(once.values()))
         assert usual is not None
         speakers.append(SpeakerVoice(speaker, style, usual))
-        deviations = [usual.deviations(take) for _, _, take in rows]
-        for (step, _, _), found in zip(rows, deviations, strict=True):
-            if far := [deviation for deviation in found if deviation.sticks_out]:
-                outliers.append(Outlier(step, far))
-        chapters += _chapter_voices(speaker, usual, rows)
-    places = {step.id: place for place, step in enumerate(book.steps)}
-    outliers.sort(key=lambda outlier: places[outlier.step.id])
-    chapters.sort(key=lambda chapter: (chapter.speaker, chapter.chapter))
-    compared = sum(len(rows) for rows in groups.values())
-    return Steadiness(speakers, chapters, outliers, compared, too_few)
+        compared += [
+            ComparedTake(step, middles[step.id], usual.deviations(take)) for step, _, take in rows
+        ]
+        chapters += _chapter_voices(speaker, style, usual, rows)
+    compared.sort(key=lambda take: take.at)
+    chapters.sort(key=lambda chapter: (chapter.speaker, chapter.style, chapter.chapter))
+    return Steadiness(speakers, chapters, compared, too_few, unmeasured)
 
 
 def _with_voice(book: BookPlan, step: Step, record: Record) -> Record:
-    """Returns a record with the measures of its voice, which takes of earlier versions lack."""
-    if record.voice:
-        return record
+    """Returns the record of an earlier version with the measures of its voice."""
     try:
         samples, rate = book.store.read(step.key)
     except DamagedTake:
@@ -165,7 +193,7 @@ def _is_enough(rows: Sequence[_Take]) -> bool:
 
 
 def _chapter_voices(
-    speaker: str, usual: UsualVoice, rows: Sequence[_Take]
+    speaker: str, style: str, usual: UsualVoice, rows: Sequence[_Take]
 ) -> Iterator[ChapterVoice]:
     """Yields how a speaker is in each chapter with enough takes."""
     by_chapter: dict[int, list[_Take]] = defaultdict(list)
@@ -176,6 +204,7 @@ def _chapter_voices(
             continue
         yield ChapterVoice(
             speaker,
+            style,
             chapter + 1,
             len(chapter_rows),
             sum(record.seconds for _, record, _ in chapter_rows),

@@ -85,6 +85,7 @@ def report_row(
         "files": files,
         "unmeasured": unmeasured,
         **_pace_rows(facts.paces),
+        "steadiness": _steadiness_row(facts),
         "speakers": [asdict(speaker) for speaker in facts.speakers],
         "troubles": [
             {**asdict(trouble), "place": _place_row(trouble.place), "faults": faults}
@@ -255,6 +256,33 @@ def _pace_rows(paces: Sequence[Pace]) -> Row:
             }
             for middle, pace in outliers
         ],
+    }
+
+
+def _steadiness_row(facts: ProjectFacts) -> Row:
+    """Returns how far takes and chapters lie from what is usual for their speakers, in noticeable
+    deviations; the takes that do not stick out are thinned."""
+    steadiness = facts.steadiness
+    usual = [take for take in steadiness.takes if not take.reasons]
+    return {
+        "drift": steadiness.drift,
+        "count": len(steadiness.takes),
+        "unmeasured": steadiness.unmeasured,
+        "too_few": list(dict.fromkeys(steadiness.too_few)),
+        "dots": [
+            (round(take.at, 1), round(abs(take.largest.share), 3))
+            for take in usual[:: max(1, math.ceil(len(usual) / _MAX_DOTS))]
+        ],
+        "outliers": [
+            {
+                "place": _place_row(passage),
+                "at": take.at,
+                "share": abs(take.largest.share),
+                "reasons": [deviation.message for deviation in take.reasons],
+            }
+            for passage, take in facts.outlying
+        ],
+        "chapters": [asdict(chapter) for chapter in steadiness.chapters],
     }
 
 

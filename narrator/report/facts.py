@@ -19,9 +19,11 @@ from typing import Any
 
 from narrator.delivery import layout, products
 from narrator.delivery.output_manifest import MadeFile
+from narrator.pipeline import steadiness
 from narrator.pipeline.accounting import Accounting, account
 from narrator.pipeline.book_plan import BookPlan
 from narrator.pipeline.places import Passage, all_passages, relative_path, timeline_of
+from narrator.pipeline.steadiness import ComparedTake, Steadiness
 from narrator.project.profiles import Profile
 from narrator.sound.assemble import Timeline
 from narrator.sound.formats import OUTPUT_SUFFIXES
@@ -225,6 +227,9 @@ class ProjectFacts:
     speakers: tuple[SpeakerFacts, ...]
     paces: tuple[Pace, ...]
     """Speech rate of every take, in reading order."""
+    steadiness: Steadiness
+    outlying: tuple[tuple[Passage, ComparedTake], ...]
+    """Takes that stick out, with their passages."""
     troubles: tuple[Trouble, ...]
     pauses: tuple[Pause, ...]
     apart: tuple[UnevenUnison, ...]
@@ -270,6 +275,7 @@ def gather(book: BookPlan, now: datetime | None = None) -> ProjectFacts:
         if step.key in tried
     }
     paces = tuple(_paces(book.steps, records, passages_by_step))
+    compared = steadiness.measure(book, reads_sound=False)
     doubtful = frozenset(step.id for step in book.doubtful)
     steps_by_chapter: dict[int, list[Step]] = defaultdict(list)
     for step in book.steps:
@@ -297,6 +303,8 @@ def gather(book: BookPlan, now: datetime | None = None) -> ProjectFacts:
         chapters=chapters,
         speakers=tuple(_speakers(book, records, paces)),
         paces=paces,
+        steadiness=compared,
+        outlying=tuple((passages_by_step[take.step.id], take) for take in compared.outliers),
         troubles=tuple(_troubles(book, records, tries, passages_by_step)),
         pauses=tuple(_pauses(book, records, passages_by_step)),
         apart=tuple(

@@ -67,6 +67,6 @@ def test_a_take_that_was_altered_sticks_out_and_takes_without_measures_are_measu
     found = steadiness.measure(plan(book), on_progress=lambda done, _: looked_at.append(done))
     (outlier,) = found.outliers
     assert outlier.step.id == step.id
-    assert "pitch" in {one.measure for one in outlier.deviations}
+    assert "pitch" in {one.measure for one in outlier.reasons}
     assert len(looked_at) == len(before.steps)
     assert rate == record.sample_rate

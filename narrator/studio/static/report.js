@@ -272,6 +272,45 @@ function pace(data, hands) {
   ];
 }
 
+/** How far each line and chapter is from how its speaker usually sounds. */
+function steadiness({ steadiness: all, speech_seconds: length }, hands) {
+  if (!all.count) return [note("Too few lines of two seconds or more to tell how the voices usually sound.")];
+  const most = Math.max(1.5, ...all.dots.map(([, share]) => share), ...all.outliers.map(({ share }) => share));
+  const y = { from: 0, to: most * 1.05, ticks: ticks(0, most * 1.05, 5) };
+  const circles = all.outliers.map(({ at, share, place, reasons }) => ({
+    at: [at, share],
+    words: `${place.chunk}: ${reasons.join("; ")}`,
+    onPress: () => hands.press(place),
+  }));
+  const measures = all.chapters.length ? Object.keys(all.chapters[0].shares) : [];
+  const rows = all.chapters.map(({ chapter, speaker, style, takes, shares }) => [
+    chapter,
+    own(style ? `${speaker}, ${style}` : speaker),
+    grouped(takes),
+    ...measures.map((name) => (name in shares ? minus(shares[name]) : "")),
+  ]);
+  return [
+    chart(
+      `How far ${counted(all.count, "line")} are from their speakers' usual voice, ${counted(all.outliers.length, "outlier")}`,
+      [[dots({ x: length, y, dots: all.dots, circles }), HIGH]],
+      [
+        "How far each line is from how its speaker usually sounds, in pitch, pace, loudness or timbre, whichever is furthest; 1 is what listeners notice. Circles stick out.",
+        all.drift === null ? "" : ` Chapters drift by ${all.drift.toFixed(2)}.`,
+        all.unmeasured ? ` ${counted(all.unmeasured, "line")} of an earlier version are not measured.` : "",
+        all.too_few.length ? ` Too few lines to tell: ${all.too_few.join(", ")}.` : "",
+      ],
+      rows.length ? table("Voices by chapter, in what listeners notice", [["no.", "n"], ["speaker", "c"], ["lines", "n"], ...measures.map((name) => [name, "n"])], rows) : null,
+    ),
+    all.outliers.length
+      ? table(
+          "Lines that stick out",
+          [...PLACE, ["why", "w"], ...ORIGIN],
+          all.outliers.map(({ place, reasons }) => [hands.go(place), reasons.join("; "), ...origin(place)]),
+        )
+      : h("p", {}, "No line sounds unlike its speaker."),
+  ];
+}
+
 function uneven({ uneven: all }, hands) {
   if (!all.length) return [];
   return [
@@ -518,6 +557,7 @@ const SECTIONS = [
   ["loudness", "Loudness", loudness],
   ["pitch", "Pitch", pitch],
   ["pace", "Pace", pace],
+  ["steadiness", "Steadiness", steadiness],
   ["retries", "Retries and flags", retries],
   ["pickups", "Pickups", pickups],
   ["time", "Where time went", time],
