@@ -11,6 +11,7 @@ import pytest
 from narrator.pipeline import book_engines, book_plan, steadiness
 from narrator.pipeline.book_plan import BookPlan, Selection
 from narrator.pipeline.manuscript import read_manuscript
+from narrator.report import data, facts
 from narrator.speech.store import Store
 from tests import studios
 
@@ -65,8 +66,12 @@ def test_a_take_that_was_altered_sticks_out_and_takes_without_measures_are_measu
     )
     looked_at = []
     found = steadiness.measure(plan(book), on_progress=lambda done, _: looked_at.append(done))
+    found_count = len(found.takes)
     (outlier,) = found.outliers
     assert outlier.step.id == step.id
     assert "pitch" in {one.measure for one in outlier.reasons}
     assert len(looked_at) == len(before.steps)
     assert rate == record.sample_rate
+    report = data.report_row(plan(book), facts.gather(plan(book)))["steadiness"]
+    assert report["unmeasured"] == 1  # reports read no sound
+    assert report["count"] == len(report["dots"]) == found_count - 1

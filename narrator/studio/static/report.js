@@ -9,7 +9,7 @@ import { clock, counted, grouped, span } from "./words.js";
 const [LOW, MIDDLE, HIGH] = [90, 170, 220];
 const SILENT = -60;
 
-const minus = (number, digits = 1) => number.toFixed(digits).replace("-", "−");
+const minus = (number, digits = 1) => number.toFixed(digits).replace(/^-(?=[0.]*$)/, "").replace("-", "−");
 const some = (number) => (number ? grouped(number) : "");
 /** Words of an author: on their own side, in their own direction. */
 const own = (text) => h("bdi", { lang: language }, text);
@@ -274,7 +274,14 @@ function pace(data, hands) {
 
 /** How far each line and chapter is from how its speaker usually sounds. */
 function steadiness({ steadiness: all, speech_seconds: length }, hands) {
-  if (!all.count) return [note("Too few lines of two seconds or more to tell how the voices usually sound.")];
+  if (!all.count)
+    return [
+      note(
+        all.unmeasured
+          ? `${counted(all.unmeasured, "line")} of an earlier version are not measured. In a terminal: narrator status --steadiness`
+          : "Too few lines of two seconds or more to tell how the voices usually sound.",
+      ),
+    ];
   const most = Math.max(1.5, ...all.dots.map(([, share]) => share), ...all.outliers.map(({ share }) => share));
   const y = { from: 0, to: most * 1.05, ticks: ticks(0, most * 1.05, 5) };
   const circles = all.outliers.map(({ at, share, place, reasons }) => ({
