@@ -175,7 +175,11 @@ class EditRoutes:
         shown_chapter = body.get("shown")
 
         def change_files() -> dict[str, Any]:
-            edit = change()
+            try:
+                edit = change()
+            except FileChanged:
+                self.session.show_edit()  # the page asks next for what the file says now
+                raise
             if edit is None:
                 raise NotFound(empty_message)
             undo_state = undo_state_of(edits.history(self.session.view.project))

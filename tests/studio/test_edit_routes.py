@@ -96,6 +96,21 @@ def test_an_edit_of_what_has_changed_meanwhile_shows_both(studio: Opened) -> Non
     assert "Not so far now" in path.read_text()
 
 
+def test_after_a_conflict_the_text_of_the_file_can_be_replaced_at_once(
+    studio: Opened, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(studio.session, "schedule", lambda *_: None)  # reading again takes long
+    path = studio.session.path / "out.md"
+    shown = studio.page.get("/api/chunks/1.3").json["paragraph"]
+    path.write_text(OUT.replace("Not far now", "Not so far now"))
+    asked = {"kind": "text", "chunk": "1.3", "text": "Ada: Not far at all."}
+    assert studio.page.post("/api/edits", {**asked, "sha": shown["sha"]}).status == 409
+    shown = studio.page.get("/api/chunks/1.3").json["paragraph"]
+    assert shown["text"] == "Ada: Not so far now."
+    assert studio.page.post("/api/edits", {**asked, "sha": shown["sha"]}).status == 200
+    assert "Not far at all" in path.read_text()
+
+
 def test_the_ways_from_here_are_told_before_the_book_is_read_again(studio: Opened) -> None:
     def post(path: str, **asked: object) -> tuple[str, str | None, str | None]:
         answer = studio.page.post(path, asked).json
