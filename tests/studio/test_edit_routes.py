@@ -94,6 +94,10 @@ def test_an_edit_of_what_has_changed_meanwhile_shows_both(studio: Opened) -> Non
     assert "Not so far now" in answer.json["there"]
     assert "Not far at all" in answer.json["wanted"]
     assert "Not so far now" in path.read_text()
+    now = studio.page.get("/api/chunks/1.3").json["paragraph"]  # the next try is about this text
+    assert now["text"] == "Ada: Not so far now."
+    edit(studio, kind="text", chunk="1.3", sha=now["sha"], text="Ada: Not far at all.")
+    assert "Not far at all" in path.read_text()
 
 
 def test_after_a_conflict_the_text_of_the_file_can_be_replaced_at_once(
