@@ -212,7 +212,7 @@ def book_views(walk: Walk) -> Iterator[str]:
     yield "text"
     walk.pane("Shift+R").locator("#render-now").click()
     expect(page.locator("#status")).to_have_text("All is rendered", timeout=4 * SOON)
-    yield "panel-render"
+    yield "render"
     walk.press("Escape", "n")
     expect(page.locator("#pane-chunk .number")).to_have_text("1.4")
     takes = page.locator("#pane-chunk .take")
@@ -223,7 +223,7 @@ def book_views(walk: Walk) -> Iterator[str]:
     walk.press("d")
     page.locator("[name=speed]").wait_for()
     page.evaluate("document.activeElement.blur()")
-    yield "panel-chunk-desk"
+    yield "chunk-desk"
     compare = walk.dialog("x")
     compare.get_by_role("button", name="A is better").click()
     yield "compare"
@@ -269,26 +269,26 @@ def panels(walk: Walk) -> Iterator[str]:
     walk.pane("/")
     page.keyboard.type("the")
     page.locator(".hit").first.wait_for()
-    yield "panel-find"
+    yield "find"
     walk.pane("c").locator(".person", has_text="Ben").click()
     page.get_by_role("button", name="Give this voice").wait_for()
-    yield "panel-cast"
+    yield "cast"
     walk.pane("q").locator(".turn").first.wait_for()
-    yield "panel-who"
+    yield "who"
     lexicon = walk.pane("m")
     expect(lexicon).to_contain_text("Kur-koo-bree")
-    yield "panel-lexicon"
+    yield "lexicon"
     heard = walk.pane("t")
     heard.get_by_role("button", name="Listen to all takes").first.click()
     heard.locator(".heard-rows li").first.wait_for()
-    yield "panel-heard"
+    yield "heard"
     pickups = walk.pane("l")
     page.get_by_role("button", name="Import").click()
     page.locator("dialog textarea").fill("1.3 too fast\n2.1 a click before “stood”\n")
     yield "dialog-import"
     page.locator("dialog").get_by_role("button", name="Import").click()
     expect(pickups.locator(".what")).to_have_count(2)
-    yield "panel-pickups"
+    yield "pickups"
 
 
 def guest_views(walk: Walk, chromium: Browser) -> Iterator[tuple[Walk, str]]:
@@ -337,7 +337,6 @@ CUT = """() => {
 
 def check(page: Page, view: str) -> list[str]:
     """Faults of a view at all widths, in light and dark."""
-    within = "#side" if view.startswith("panel-") else "html"  # the rest was seen with the text
     faults: list[str] = []
     for width in (*BETWEEN, *WIDTHS):
         page.set_viewport_size({"width": width, "height": HEIGHT})
@@ -347,7 +346,7 @@ def check(page: Page, view: str) -> list[str]:
         for scheme in ("light", "dark"):
             page.emulate_media(color_scheme=scheme)
             rules = COLOURS if scheme == "dark" else None
-            faults += [f"{view} at {width} px, {scheme}: {one}" for one in axe(page, within, rules)]
+            faults += [f"{view} at {width} px, {scheme}: {one}" for one in axe(page, rules)]
     page.set_viewport_size({"width": WIDTHS[0], "height": HEIGHT})
     return faults
 
@@ -356,19 +355,17 @@ COLOURS = ["color-contrast", "link-in-text-block"]
 """Rules that another colour scheme can break."""
 
 
-def axe(page: Page, within: str, rules: list[str] | None) -> list[str]:
-    """What axe finds, in an open window or within a part of the page. Its script is brought in past
-    the page's policy, once a document."""
+def axe(page: Page, rules: list[str] | None) -> list[str]:
+    """What axe finds. Its script is brought in past the page's policy, once a document."""
     from axe_playwright_python.base import AXE_SCRIPT
 
     if not page.evaluate("'axe' in window"):
         page.evaluate(AXE_SCRIPT)
+    # preload: it would fetch style sheets and sounds again each time
+    options = {"resultTypes": ["violations"], "preload": False}
     found = page.evaluate(
-        """async ([within, asked]) => {
-            const at = document.querySelector("dialog[open]") ?? document.querySelector(within);
-            return (await axe.run(at, { resultTypes: ["violations"], ...asked })).violations;
-        }""",
-        [within, {"runOnly": rules} if rules else {}],
+        "async (options) => (await axe.run(options)).violations",
+        options | ({"runOnly": rules} if rules else {}),
     )
     return [
         f"{rule['id']}: {node['target']} {' '.join(node['failureSummary'].split())}"
