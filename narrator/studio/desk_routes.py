@@ -19,7 +19,7 @@ from narrator.pipeline.book_plan import BookPlan
 from narrator.sound.assemble import Timeline, TimelineItem, place_words
 from narrator.speech.plan import Step
 from narrator.studio import quick_speech, rows
-from narrator.studio.session import NotFound, ProjectSession, ProjectSnapshot
+from narrator.studio.session import ProjectSession, ProjectSnapshot
 from narrator.text.words import words
 
 _MAX_CUES = 100
@@ -48,29 +48,30 @@ class DeskRoutes:
             view = self.session.view
             view.book.store.refresh()
             step = view.step(request.path_params["id"])
-            voices = [
-                _other_row(engine, self._other_plan(view, engine), step.id, step.chunk.text)
-                for engine in _other_engines(self.session, view, step.engine)
-            ]
+            book_engine = view.project.spoken_by(self.session.model_engine).engine.name
+            voices = []
+            for name in dict.fromkeys((book_engine, "draft", *sorted(view.book.store.engines()))):
+                if name != step.engine:
+                    engine = self.session.model_engine if name == book_engine else name
+                    plan = self._other_plan(view, engine)
+                    voices.append(_other_row(engine, plan, step.id, step.chunk.text))
             # a speaker's own engine is also the one in the book's own plan
             voices = [voice for voice in voices if voice["engine"] != step.engine]
-            names = {voice["engine"] or self._own_name(view) for voice in voices}
             here = quick_speech.engines_here(view.project.manifest.language)
+            names = {step.engine, *(voice["engine"] or book_engine for voice in voices)}
             # without takes there is nothing to plan for
-            more = [name for name in here if name not in {step.engine, *names}]
+            more = [name for name in here if name not in names]
             voices += [{"engine": name, "tries": [], "trouble": ""} for name in more]
             for voice in voices:
                 can_speak = not voice["tries"] and not voice["trouble"]
-                voice["can_speak"] = can_speak and (voice["engine"] or self._own_name(view)) in here
+                voice["can_speak"] = can_speak and (voice["engine"] or book_engine) in here
             return {"id": step.id, "voices": voices}
 
         return JSONResponse(await self.session.run("looking for other takes", list_takes))
 
-    def _own_name(self, view: ProjectSnapshot) -> str:
-        return view.project.spoken_by(self.session.model_engine).engine.name
-
     def _other_plan(self, view: ProjectSnapshot, engine: str) -> BookPlan | str:
-        """Returns the plan of another engine for what is shown, or why there is none.
+        """Returns the plan of another engine for what is shown, or why there is none; "" is the
+        book's own engine.
 
         Runs in the main thread: it plans the text.
         """
@@ -93,9 +94,7 @@ class DeskRoutes:
         def list_words() -> dict[str, Any]:
             view = self.session.view
             number = view.number(request.path_params["number"])
-            sound = self.session.sound(number)
-            if sound is None or request.query_params.get("v") not in (None, sound.bytes.tag):
-                raise NotFound("this chapter sounds otherwise now; ask for it again")
+            sound = self.session.current_sound(number, request.query_params.get("v"))
             first_chunk = request.query_params.get("from", "")
             steps = {step.id: step for step in view.chapters[number]}
             timeline = _time_words(view, steps, _part_of(sound.timeline, first_chunk))
@@ -108,16 +107,6 @@ class DeskRoutes:
             }
 
         return JSONResponse(await run_in_threadpool(list_words))
-
-
-def _other_engines(session: ProjectSession, view: ProjectSnapshot, current: str) -> list[str]:
-    """Returns the engines that may have takes of a chunk, besides the current one.
-
-    "" is the book's own.
-    """
-    own_name = view.project.spoken_by(session.model_engine).engine.name
-    names = dict.fromkeys((own_name, "draft", *sorted(view.book.store.engines())))
-    return [session.model_engine if name == own_name else name for name in names if name != current]
 
 
 def _other_row(engine: str, plan: BookPlan | str, id: str, text: str) -> dict[str, Any]:

@@ -124,12 +124,15 @@ def why_not_here(spec: EngineSpec, language: str) -> str:
         return str(error)
 
 
+def engines_without_settings() -> list[EngineSpec]:
+    """Returns the engines that need no settings, those for any machine first."""
+    names = dict.fromkeys([*QUICK_ENGINES, *ENGINES])
+    return [ENGINES[name] for name in names if name != "server"]  # which needs its address
+
+
 def engines_here(language: str) -> list[str]:
     """Returns the engines on this machine that speak a language and need no settings."""
-    names = dict.fromkeys([*QUICK_ENGINES, *ENGINES])
-    return [
-        name for name in names if name != "server" and not why_not_here(ENGINES[name], language)
-    ]
+    return [spec.name for spec in engines_without_settings() if not why_not_here(spec, language)]
 
 
 def _best_engine(language: str) -> str:

@@ -56,6 +56,7 @@ _MAX_TAKES_AGE = 60.0
 """Seconds after which takes are checked again in any case: a file may have been removed."""
 _MAX_CACHED_CLIPS = 60_000
 """Takes in all cached chapter sounds: a book of 20 hours has 15,000."""
+_OTHER_SOUND = "the sound of this chapter has changed: load the chapter again"
 
 
 class NotFound(Exception):
@@ -235,14 +236,10 @@ class ProjectSession:
         """Returns a stamp of the project's texts on disk, to detect changes."""
         return _read_stamps(_text_files(self.view.project))
 
-    def read(self) -> None:
-        """Reads the project for the first time. Raises NarratorError."""
-        self._read()
-
     def reread(self) -> None:
         """Reads the project from disk; on an error the last reading stays and shows the error."""
         try:
-            self._read()
+            self.read()
         except NarratorError as error:
             self._text_stamps = _read_stamps(_text_files(self.view.project))
             self._show_error(error)
@@ -288,7 +285,8 @@ class ProjectSession:
             self.engine = previous_engine
             raise
 
-    def _read(self) -> None:
+    def read(self) -> None:
+        """Reads the project from disk. Raises NarratorError."""
         old_stamps = _read_stamps(_text_files(self._view.project)) if self._view else {}
         manuscript = read_manuscript(self.path, self._readings)
         # a file that changed during reading still differs from its stamp, and is read again; files
@@ -481,13 +479,24 @@ class ProjectSession:
                     del self._newest_sounds[dropped_key[0]]
         return played
 
-    def find_sound(self, chapter: int, tag: str) -> PlayedChapter | None:
-        """Returns the sound of a chapter by its tag, current or recent, or None."""
+    def current_sound(self, chapter: int, tag: str | None) -> PlayedChapter:
+        """Returns the current sound of a chapter. Raises NotFound if it has another tag."""
+        sound = self.sound(chapter)
+        if sound is None:
+            raise NotFound("nothing of this chapter is rendered yet")
+        if tag not in (None, sound.bytes.tag):
+            raise NotFound(_OTHER_SOUND)
+        return sound
+
+    def find_sound(self, chapter: int, tag: str) -> PlayedChapter:
+        """Returns the sound of a chapter by its tag, current or recent. Raises NotFound."""
         with self._mutex:
-            played = self._cached_sound(chapter, tag)
-        if played is None and (current := self.sound(chapter)) and current.bytes.tag == tag:
-            played = current
-        return played
+            sound = self._cached_sound(chapter, tag)
+        if sound is None and (current := self.sound(chapter)) and current.bytes.tag == tag:
+            sound = current
+        if sound is None:
+            raise NotFound(_OTHER_SOUND)
+        return sound
 
     def _cached_sound(self, chapter: int, tag: str) -> PlayedChapter | None:
         played = self._sounds.get((chapter, tag))

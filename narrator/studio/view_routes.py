@@ -134,10 +134,8 @@ class ViewRoutes:
     async def chapter_sound(self, request: Request) -> Response:
         number = self.session.view.number(request.path_params["number"])
         key = request.path_params["key"]
-        played = await run_in_threadpool(self.session.find_sound, number, key)
-        if played is None:
-            raise NotFound("this chapter sounds otherwise now; ask for it again")
-        return ranges.answer(request, played.bytes)
+        sound = await run_in_threadpool(self.session.find_sound, number, key)
+        return ranges.answer(request, sound.bytes)
 
     async def peaks(self, request: Request) -> Response:
         """Serves the waveform of a chapter's sound; `v` is the tag of that sound."""
@@ -145,17 +143,10 @@ class ViewRoutes:
         def make_peaks() -> bytes:
             view = self.session.view
             number = view.number(request.path_params["number"])
-            sound = self.session.sound(number)
-            steps = view.chapters.get(number, ())
-            words = layout.lay_out_words(view.book, steps, view.book_sound) if sound else None
-            if (
-                sound is None
-                or words is None
-                or len(words.timeline.takes) != len(sound.timeline.cues)
-            ):
-                raise NotFound("nothing of this chapter is there yet")
-            if request.query_params.get("v") not in (None, sound.bytes.tag):
-                raise NotFound("this chapter sounds otherwise now; ask for it again")
+            sound = self.session.current_sound(number, request.query_params.get("v"))
+            words = layout.lay_out_words(view.book, view.chapters.get(number, ()), view.book_sound)
+            if words is None or len(words.timeline.takes) != len(sound.timeline.cues):
+                raise NotFound("the takes of this chapter have changed: load the chapter again")
             cache_path = view.book.folders.work("peaks") / f"{number + 1:03}.json"
             return peaks.chapter_peaks(sound, words, cache_path)
 

@@ -72,7 +72,7 @@ class VoiceRoutes:
             language = view.project.manifest.language
             rows: list[dict[str, Any]] = []
             absent = []
-            for spec in _choosable_engines():
+            for spec in quick_speech.engines_without_settings():
                 if note := quick_speech.why_not_here(spec, language):
                     absent.append({"title": spec.title, "note": note})
                 else:
@@ -182,17 +182,9 @@ class VoiceRoutes:
 def _engine_and_voice(body: Any) -> tuple[str, str]:
     """Returns the fields of a request. Raises UsageError for an engine that nobody can choose."""
     engine, voice = bodies.text_field(body, "engine", 100), bodies.text_field(body, "voice", 200)
-    if engine not in {spec.name for spec in _choosable_engines()}:
+    if engine not in {spec.name for spec in quick_speech.engines_without_settings()}:
         raise UsageError("there is no such engine here")
     return engine, voice
-
-
-def _choosable_engines() -> Iterator[EngineSpec]:
-    """Yields the engines that need no settings, those for any machine first."""
-    names = [*quick_speech.QUICK_ENGINES, *ENGINES]
-    for name in dict.fromkeys(names):
-        if name != "server":  # which has to be told its address
-            yield ENGINES[name]
 
 
 def _voice_rows(spec: EngineSpec, view: ProjectSnapshot) -> list[dict[str, Any]]:
