@@ -90,6 +90,9 @@ class EditRoutes:
     async def job(self, request: Request) -> Response:
         """Submits a job to the project's owner."""
         body = await bodies.read_json(request)
+        if "cluster" in body:
+            # guests may edit the book, not say which machines run it, or where certificates lie
+            raise UsageError("a page names no cluster: that is set in settings.yaml")
         try:
             fields = {"draft": self.session.view.draft, **body, "book": ""}
             is_draft = bodies.boolean_field(fields, "draft")

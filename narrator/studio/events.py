@@ -64,12 +64,6 @@ class Events:
         """True if no page is open."""
         return not self._listeners
 
-    def is_full(self, guest: str = "") -> bool:
-        """True if there is no room for another page, or another page of a guest."""
-        with self._mutex:
-            pages = [page for page in self._listeners if guest and page.guest == guest]
-            return len(self._listeners) >= MAX_PAGES or len(pages) >= MAX_PAGES_OF_GUEST
-
     async def listen(
         self,
         guest: str = "",
@@ -77,11 +71,19 @@ class Events:
         is_admitted: Callable[[], bool] = lambda: True,
     ) -> AsyncIterator[bytes]:
         """Yields the lines of one page's stream, until the page or the studio closes or
-        `is_admitted` is false; events of some topics alone if there are any."""
+        `is_admitted` is false; events of some topics alone if there are any.
+
+        The first is empty, and says that there is room; nothing is yielded if there is no room for
+        another page, or another page of the guest.
+        """
         listener = _Page(guest, topics)
         with self._mutex:
+            guest_pages = [page for page in self._listeners if guest and page.guest == guest]
+            if len(self._listeners) >= MAX_PAGES or len(guest_pages) >= MAX_PAGES_OF_GUEST:
+                return
             self._listeners.add(listener)
         try:
+            yield b""
             yield b": hello\n\n"
             while not self._closed:
                 try:

@@ -8,6 +8,7 @@ refused. Knows nothing of books.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from http.cookies import CookieError, SimpleCookie
 from urllib.parse import parse_qs
 
@@ -50,6 +51,9 @@ _GUEST_SECONDS = 90 * 24 * 3600
 """Seconds for which a guest's browser keeps its cookie, unless they are removed; the owner's keeps
 its own until it is closed."""
 
+_MAX_REQUESTS_OF_GUEST = 24
+"""Most requests of a guest at a time, so that those who read slowly leave connections to others."""
+
 _WELCOME_PAGE = """<!doctype html>
 <html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width">
 <meta name="color-scheme" content="light dark"><title>narrator studio</title>
@@ -69,6 +73,8 @@ class Guard:
         self._app, self._keys, self._hosts = app, keys, hosts
         self.cookie = f"narrator-{hosts.port}"
         """The cookie's name has the port: cookies are shared by all ports of a host."""
+        self._guest_requests: Counter[str] = Counter()
+        """Requests in progress of each guest, by their id."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
@@ -85,7 +91,14 @@ class Guard:
             await send(message)
 
         answer = self._refusal(scope)
-        await (answer or self._app)(scope, receive, send_with_security_headers)
+        guest = "" if answer else scope["person"].id
+        if guest and self._guest_requests[guest] >= _MAX_REQUESTS_OF_GUEST:
+            answer, guest = _error(503, "you ask for too much at once: close some pages"), ""
+        self._guest_requests[guest] += 1
+        try:
+            await (answer or self._app)(scope, receive, send_with_security_headers)
+        finally:
+            self._guest_requests[guest] -= 1
 
     def _refusal(self, scope: Scope) -> Response | None:
         """Returns the answer to a request that is refused or redirected; None admits it."""

@@ -92,4 +92,6 @@ def _handle_internal_error(request: Request, error: Exception) -> Response:
 
 
 def _error(status: int, message: str, headers: Mapping[str, str] | None = None) -> Response:
+    # a message may repeat half of a character, which JSON sent by its code
+    message = message.encode("utf-8", "replace").decode()
     return JSONResponse({"error": message}, status, headers)

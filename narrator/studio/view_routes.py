@@ -72,12 +72,12 @@ class ViewRoutes:
 
     async def events(self, request: Request) -> Response:
         person: Person = request.scope["person"]
-        if self.session.events.is_full(person.id):
-            return JSONResponse({"error": "too many pages are open: close some"}, 503)
         topics = _LISTENERS_TOPICS if person.rights is Rights.LISTEN else ()
         lines = self.session.events.listen(
             person.id, topics, lambda: self.guests.is_welcome(person)
         )
+        if await anext(lines, None) is None:
+            return JSONResponse({"error": "too many pages are open: close some"}, 503)
         return StreamingResponse(lines, media_type="text/event-stream")
 
     # -- what is looked at -------------------------------------------------------------------------

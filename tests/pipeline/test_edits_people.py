@@ -172,6 +172,13 @@ def test_what_a_person_says_stays_theirs(path):
     assert [names for names, _, text in edited.said(path) if "“" in text] == ["Ada", "Benjamin"]
 
 
+@pytest.mark.parametrize("name", ["\u202eEve", "\u2066Eve\u2069", "\ufeffE\u200bve\n"])
+def test_a_new_name_has_no_invisible_characters(path, name):
+    edited.made(path, edits.add_edit(edited.project(path), name))
+    edited.made(path, edits.rename_edit(edited.project(path), "Ben", f"{name} B"))
+    assert {"Eve", "Eve B"} <= edited.project(path).speakers.keys()
+
+
 @pytest.mark.parametrize(
     ("edit", "names", "message"),
     [
@@ -180,6 +187,9 @@ def test_what_a_person_says_stays_theirs(path):
         (edits.rename_edit, ("women", "Eve"), "the voice of several people"),
         (edits.rename_edit, ("Ada", "Lu"), "is Lucy already: merge the two"),
         (edits.rename_edit, ("Ada", "A: B"), "cannot be a name"),
+        (edits.rename_edit, ("Ada", "Ben & Fay"), "are several people"),
+        (edits.add_edit, ("Fay & Lu",), "are several people"),
+        (edits.add_edit, ("\u200b",), "cannot be a name"),
         (edits.rename_edit, ("Ada", " "), "cannot be a name"),
         (edits.split_edit, ("Ada", "Lu"), "is not an alias of Ada"),
         (edits.merge_edit, ("Ada", "Nobody"), "is not in the cast"),

@@ -117,5 +117,5 @@ def test_a_chunk_is_spoken_by_an_engine_that_has_no_take_of_it(tmp_path: Path) -
         assert studio.page.get(draft()["tries"][0]["url"]).status == 200
         assert studio.page.get("/api/chunks/1.2").json["tries"] == []
         assert (folder / "book.yaml").read_bytes() == manifest
-        for absent in ("server", "nobody", "voxcpm2"):
+        for absent in ("server", "nobody", "voxcpm2", "half \ud83d"):
             assert studio.page.post("/api/jobs", job | {"by": absent}).status == 400

@@ -8,6 +8,7 @@ import http.client
 import json
 import re
 import shutil
+import socket
 import ssl
 from collections.abc import Iterator
 from pathlib import Path
@@ -142,6 +143,15 @@ def test_an_editor_does_everything_in_the_book_but_invite(studio: Opened) -> Non
     assert editor.post("/api/people", {"name": "Eve", "rights": "edit"}).status == 403
     assert editor.get("/api/people").status == 403
     assert editor.post("/api/people/phone").status == 403
+
+
+def test_no_page_names_a_cluster(studio: Opened) -> None:
+    """Whoever runs a cluster runs programs as those who use it."""
+    cluster = {"address": "tcp://127.0.0.1:9", "tls": "", "insecure": True}
+    for page in (guest_of(studio, rights="edit"), studio.page):
+        answer = page.post("/api/jobs", {"kind": "render", "force": True, "cluster": cluster})
+        assert answer.status == 400
+    assert studio.page.get("/api/book").json["jobs"]["running"] is None
 
 
 def test_a_guest_of_one_book_sees_no_other_and_no_start_page(library: OpenedLibrary) -> None:
@@ -339,6 +349,39 @@ def test_a_guest_s_pages_leave_room_for_others(studio: Opened) -> None:
             if answers[-1].status == 200:
                 answers[-1].readline()
         assert [answer.status for answer in answers] == [200] * 4 + [503]
+
+
+def asking(guest: Visitor, path: str, count: int, pages: contextlib.ExitStack) -> list[int]:
+    """The status of each of some requests that are all sent before any answer is read."""
+    request = "".join(
+        f"{line}\r\n"
+        for line in (f"GET {path} HTTP/1.1", f"host: {guest.host}",
+                     f"cookie: {guest.headers['cookie']}", "")
+    )  # fmt: skip
+    wires = []
+    for _ in range(count):
+        wire = socket.socket()
+        wires.append(pages.enter_context(contextlib.closing(wire)))
+        wire.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 2048)
+        wire.settimeout(30)
+        wire.connect(("127.0.0.1", guest.port))
+        wire.sendall(request.encode())
+    return [int(wire.recv(12)[9:]) for wire in wires]
+
+
+def test_a_guest_s_pages_that_come_at_once_leave_room_for_others(studio: Opened) -> None:
+    with contextlib.ExitStack() as pages:
+        statuses = asking(guest_of(studio), "/api/events", 20, pages)
+        assert statuses.count(200) == 4
+
+
+def test_a_guest_who_reads_slowly_leaves_connections_to_others(studio: Opened) -> None:
+    url = studio.chapter()["sound"]["url"]
+    with contextlib.ExitStack() as pages:
+        statuses = asking(guest_of(studio), url, 60, pages)
+        assert 503 in statuses
+        assert studio.page.get("/api/book").status == 200
+        assert guest_of(studio, "Bob").get("/api/book").status == 200
 
 
 # -- names -----------------------------------------------------------------------------------------

@@ -22,7 +22,7 @@ from narrator.pipeline.manuscript import roles_of
 from narrator.project import load
 from narrator.project.project import SHARED_VOICE_NAME, Project
 from narrator.project.rewriting import KeyPath, without_empty_values
-from textbase.characters import excerpt
+from textbase.characters import excerpt, strip_invisible
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,9 +47,7 @@ class NewPerson:
 
 def new_person(project: Project, name: str, pronoun: str = "") -> NewPerson:
     """Somebody with a name that nobody in the cast has. Raises UsageError."""
-    name = _require_new_name(project, one_line(name))
-    if any(map(roles_of(project).find_speakers, name.split("&"))):
-        raise UsageError(f"“{excerpt(name)}” are several people: add the new one alone first")
+    name = _require_new_name(project, name)
     return NewPerson(project, name, one_line(pronoun))
 
 
@@ -68,9 +66,9 @@ def rename_edit(project: Project, name: str, new_name: str) -> Edit:
 
     Raises ManifestError, StorageError, UsageError.
     """
-    name, new_name = require_in_cast(project, name), one_line(new_name)
+    name = require_in_cast(project, name)
     _require_character(project, name)
-    _require_new_name(project, new_name, name)
+    new_name = _require_new_name(project, new_name, name)
     aliases = [alias for alias in project.speakers[name].aliases if alias != new_name]
     if name.casefold() != new_name.casefold():
         aliases.append(name)
@@ -172,13 +170,17 @@ def require_in_cast(project: Project, name: str) -> str:
 
 
 def _require_new_name(project: Project, new_name: str, name: str = "") -> str:
-    """The new name. Raises UsageError if it cannot be one, or is anybody's but `name`'s."""
+    """The new name, without invisible characters. Raises UsageError if it cannot be one, or is
+    anybody's but `name`'s."""
+    new_name = one_line(strip_invisible(one_line(new_name)))
     if not load.is_label(new_name):
         raise UsageError(f"“{excerpt(new_name)}” cannot be a name: names have no : ( ) [ ] {{ }} *")
     namesakes = roles_of(project).find_speakers(new_name)
     if namesakes not in ((), (name,)):
         remedy = ": merge the two" if name else ""
         raise UsageError(f"“{excerpt(new_name)}” is {excerpt(namesakes[0])} already{remedy}")
+    if "&" in new_name and any(map(roles_of(project).find_speakers, new_name.split("&"))):
+        raise UsageError(f"“{excerpt(new_name)}” are several people: name one of them")
     return new_name
 
 
