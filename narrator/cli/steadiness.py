@@ -88,7 +88,7 @@ def print_steadiness(found: Steadiness) -> None:
     _print_chapters(found)
     _print_outliers(found)
     if found.too_few:
-        out.print(f"too few takes to tell: {', '.join(dict.fromkeys(found.too_few))}")
+        out.print(f"too few takes to tell: {', '.join(found.too_few)}")
     if found.drift is None:
         out.print("drift: no speaker has two chapters to compare")
     else:

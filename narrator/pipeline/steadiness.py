@@ -15,12 +15,12 @@ from narrator.speech import checks
 from narrator.speech.plan import Step
 from narrator.speech.steadiness import (
     MEASURES,
-    MIN_TAKES,
     NOTICEABLE_TIMBRE,
     TIMBRE,
     Deviation,
     UsualVoice,
     VoicedTake,
+    usual_voices,
 )
 from narrator.speech.store import Record
 
@@ -38,7 +38,7 @@ class SpeakerVoice:
 
     speaker: str
     style: str
-    """Empty for takes without a style of their own, and for styles with few takes."""
+    """Empty for takes without one."""
     usual: UsualVoice
 
 
@@ -85,7 +85,7 @@ class Steadiness:
     takes: Sequence[ComparedTake]
     """Those that were compared, in the order of the book."""
     too_few: Sequence[str]
-    """Speakers of whom too few takes are long enough to tell what is usual."""
+    """Speakers, with styles of theirs, with too few takes of two seconds to tell what is usual."""
     unmeasured: int
     """Takes of earlier versions, whose voices were not measured."""
 
@@ -143,21 +143,29 @@ def measure(
                 takes[step.chunk.speaker, step.style or ""].append((step, record, take))
         if on_progress:
             on_progress(number, len(book.steps))
-    groups, too_few = _merge_rare_styles(takes)
-    speakers: list[SpeakerVoice] = []
+    # a take may be spoken in many places, and counts once
+    voices = usual_voices(
+        {
+            name: list({step.key: take for step, _, take in rows}.values())
+            for name, rows in takes.items()
+        }
+    )
     chapters: list[ChapterVoice] = []
     compared: list[ComparedTake] = []
-    for (speaker, style), rows in groups.items():
-        once = {step.key: take for step, _, take in rows}  # a take may be spoken in many places
-        usual = UsualVoice.of(list(once.values()))
-        assert usual is not None
-        speakers.append(SpeakerVoice(speaker, style, usual))
+    for name, usual in voices.items():
         compared += [
-            ComparedTake(step, middles[step.id], usual.deviations(take)) for step, _, take in rows
+            ComparedTake(step, middles[step.id], usual.deviations(take))
+            for step, _, take in takes[name]
         ]
-        chapters += _chapter_voices(speaker, style, usual, rows)
+        chapters += _chapter_voices(*name, usual, takes[name])
     compared.sort(key=lambda take: take.at)
     chapters.sort(key=lambda chapter: (chapter.speaker, chapter.style, chapter.chapter))
+    speakers = [SpeakerVoice(*name, usual) for name, usual in voices.items()]
+    too_few = [
+        f"{speaker} ({style})" if style else speaker
+        for speaker, style in takes
+        if (speaker, style) not in voices
+    ]
     return Steadiness(speakers, chapters, compared, too_few, unmeasured)
 
 
@@ -171,25 +179,6 @@ def _with_voice(book: BookPlan, step: Step, record: Record) -> Record:
     words = times.words if times else ()
     verdict = checks.examine(samples, rate, step.expected, text=step.text, words=words)
     return replace(record, voice=asdict(verdict.voice))
-
-
-def _merge_rare_styles(
-    takes: Mapping[tuple[str, str], Sequence[_Take]],
-) -> tuple[dict[tuple[str, str], list[_Take]], list[str]]:
-    """Returns the takes by speaker and style, and the speakers with too few takes.
-
-    Styles with too few takes go to those without a style.
-    """
-    groups: dict[tuple[str, str], list[_Take]] = defaultdict(list)
-    for (speaker, style), rows in takes.items():
-        groups[speaker, style if _is_enough(rows) else ""] += rows
-    too_few = [speaker for (speaker, _), rows in groups.items() if not _is_enough(rows)]
-    return {name: rows for name, rows in groups.items() if _is_enough(rows)}, too_few
-
-
-def _is_enough(rows: Sequence[_Take]) -> bool:
-    """Returns whether takes tell what is usual; one that stands in many places counts once."""
-    return len({step.key for step, _, _ in rows}) >= MIN_TAKES
 
 
 def _chapter_voices(

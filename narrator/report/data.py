@@ -268,7 +268,7 @@ def _steadiness_row(facts: ProjectFacts) -> Row:
         "drift": steadiness.drift,
         "count": len(steadiness.takes),
         "unmeasured": steadiness.unmeasured,
-        "too_few": list(dict.fromkeys(steadiness.too_few)),
+        "too_few": list(steadiness.too_few),
         "dots": [
             (round(take.at, 1), round(abs(take.largest.share), 3))
             for take in usual[:: max(1, math.ceil(len(usual) / _MAX_DOTS))]

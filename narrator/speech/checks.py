@@ -32,7 +32,7 @@ import unicodedata
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -55,6 +55,9 @@ from narrator.speech.frames import (
     pool_frames,
 )
 from narrator.speech.voice_figures import VoiceFigures, measure_voice
+
+if TYPE_CHECKING:
+    from narrator.speech.steadiness import Deviation
 
 MIN_LOUDEST_DB = -55.0
 """Full scale: a take whose loudest frame lies below is silent."""
@@ -280,6 +283,8 @@ CHECKS = (
     Check("repeat", "sound", 6, lambda take: take.figures.repeat,
           lambda take: 0.7 if take.has_text else 2.5, "{figure:.2f} s are said twice",
           suspicious=0.42),
+    # by what is usual for the speaker: `steadiness.py`
+    Check("voice", "speaker", 2),
     Check("engine", "engine", 6),
     Check("text", "words", 8),
 )  # fmt: skip
@@ -371,10 +376,12 @@ def find_outliers(
     median_level: float | None,
     median_ratio: float | None,
     max_deviation: float = MAX_DEVIATION_DB,
+    deviations: Iterable[Deviation] = (),
 ) -> tuple[Fault, ...]:
     """Lists faults of a take that is good by itself but far from its speaker's other takes.
 
-    `figures`: the `TakeFigures` of its record; the other arguments as for `examine`.
+    `figures`: the `TakeFigures` of its record; `deviations`: of its voice from what is usual for
+    the speaker; the other arguments as for `examine`.
     """
     take_figures = TakeFigures(**figures)
     expected_seconds = take_figures.seconds / take_figures.ratio if take_figures.ratio else 0.0
@@ -386,7 +393,10 @@ def find_outliers(
         median_ratio=median_ratio,
     )
     speaker_checks = (check for check in CHECKS if check.concerns == "speaker")
-    return tuple(fault for check in speaker_checks if (fault := check.find(take)))
+    faults = [fault for check in speaker_checks if (fault := check.find(take))]
+    if messages := [deviation.message for deviation in deviations if deviation.sticks_out]:
+        faults.append(_fault("voice", ", ".join(messages)))
+    return tuple(faults)
 
 
 def concern_of(fault: str) -> str:

@@ -12,6 +12,7 @@ from __future__ import annotations
 import contextlib
 import logging
 import time
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field, replace
@@ -61,6 +62,7 @@ from narrator.speech.requests import (
     take_of,
 )
 from narrator.speech.scheduler import Scheduler
+from narrator.speech.steadiness import LOUDNESS, Deviation, UsualVoice, VoicedTake, usual_voices
 from narrator.speech.store import Flag, Record
 from narrator.speech.takes import TakeResolver
 
@@ -246,6 +248,8 @@ class _RenderLoop:
             while not self.result.cancelled and self._reject_outliers():
                 self.scheduler = Scheduler(self.pending)
                 self._run_pass()
+            if not self.result.cancelled:
+                self.store.mark_compared(self.pending)
         finally:
             self.check_pool.shutdown(wait=True)
             if self.hearing:
@@ -308,30 +312,44 @@ class _RenderLoop:
         self.sink(Running(self.session.slots, self.session.busy, self.session.note))
 
     def _reject_outliers(self) -> bool:
-        """Turns takes of this run far from their speaker's medians into tries, to be tried again.
+        """Turns new takes that are far from their speaker's others into tries, to be tried again.
 
-        Returns whether there were any.
+        Takes of a run that was stopped are as new as those of this one. Returns whether there were
+        any.
         """
         if not self.is_random:
             return False
         self.speaker_stats = collect_stats(self.pending.values(), self.takes.current)
+        voices = self._usual_voices()
+        new_keys = self.result.renewed | self.store.uncompared
         has_rejected = False
-        for key in sorted(self.result.renewed & self.pending.keys() - self.result.flags.keys()):
+        for key in sorted(new_keys & self.pending.keys() - self.result.flags.keys()):
             step = self.pending[key]
             record, stats = self.takes.current(step), self.speaker_stats.get(step.voice.speaker)
-            if record is None or record.faults or stats is None:
+            if record is None or record.faults or stats is None or step.pinned:
                 continue
             level, pace = stats.medians()
+            usual, take = voices.get(_voice_name(step)), VoicedTake.of(record)
             faults = checks.find_outliers(
                 record.figures,
                 median_level=level,
                 max_deviation=self.rules.loudness,
                 median_ratio=pace,
+                deviations=_render_deviations(usual, take),
             )
             if faults:
                 has_rejected = True
                 self._reject(step, record, faults)
         return has_rejected
+
+    def _usual_voices(self) -> Mapping[tuple[str, str], UsualVoice]:
+        """Returns what is usual in the good takes, by speaker and style."""
+        takes: dict[tuple[str, str], list[VoicedTake]] = defaultdict(list)
+        for step in self.pending.values():
+            record = self.takes.current(step)
+            if record and not record.faults and (take := VoicedTake.of(record)):
+                takes[_voice_name(step)].append(take)
+        return usual_voices(takes)
 
     def _reject(self, step: Step, record: Record, faults: tuple[checks.Fault, ...]) -> None:
         """Turns a stored take into a faulty try of a new job, which continues from there."""
@@ -536,6 +554,18 @@ class _RenderLoop:
 def _place_of(step: Step) -> tuple[str, str, int, float]:
     """Returns the fields of a `ChunkEvent` that identify its chunk."""
     return step.id, step.key, step.chapter, step.expected
+
+
+def _voice_name(step: Step) -> tuple[str, str]:
+    """Returns speaker and style: takes that should sound alike."""
+    return step.chunk.speaker, step.style or ""
+
+
+def _render_deviations(usual: UsualVoice | None, take: VoicedTake | None) -> list[Deviation]:
+    """Returns the deviations that a render judges; loudness has a check, with its own limit."""
+    if usual is None or take is None:
+        return []
+    return [one for one in usual.deviations(take) if one.measure != LOUDNESS]
 
 
 def _log_take(step: Step, record: Record) -> None:

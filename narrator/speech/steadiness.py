@@ -3,7 +3,8 @@
 Works on the records of takes alone, in any order, so that the outcome is the same however a book
 was rendered. A speaker's usual values are medians, and spreads are median deviations: a few takes
 that stick out do not move them. Takes of less than `MIN_SECONDS` are left out: what they say
-decides how they sound. A style has its own usual values once it has `MIN_TAKES` takes.
+decides how they sound. Each style has its own usual values; one with fewer than `MIN_TAKES` takes
+is not compared, since it is meant to sound otherwise.
 
 What it cannot tell: a voice that was wrong from the first take to the last; another person of the
 same pitch, pace and mean spectrum; a change that the text asks for.
@@ -80,6 +81,7 @@ def _pitched(take: VoicedTake) -> float | None:
     return semitones(100, take.figures.pitch) if take.figures.pitch else None
 
 
+LOUDNESS = "loudness"
 MEASURES = (
     Measure("pitch", "semitones", _pitched, 1.5,
             "{deviation:.1f} semitones higher than this speaker usually is",
@@ -87,7 +89,7 @@ MEASURES = (
     Measure("pace", "octaves", _paced, 0.2,
             "{percent:.0f} % faster than this speaker usually is",
             "{percent:.0f} % slower than this speaker usually is"),
-    Measure("loudness", "dB", lambda take: take.level, 3.0,
+    Measure(LOUDNESS, "dB", lambda take: take.level, 3.0,
             "{deviation:.1f} dB louder than this speaker usually is",
             "{deviation:.1f} dB softer than this speaker usually is"),
     Measure("pitch change", "semitones", lambda take: take.figures.pitch_change, 5.0,
@@ -203,6 +205,14 @@ class UsualVoice:
             amount / NOTICEABLE_TIMBRE,
             f"sounds unlike this speaker: the spectrum differs by {amount:.1f} dB",
         )
+
+
+def usual_voices(
+    takes: Mapping[tuple[str, str], Sequence[VoicedTake]],
+) -> dict[tuple[str, str], UsualVoice]:
+    """Returns what is usual, by speaker and style ("" for none), of those with enough takes."""
+    voices = ((name, UsualVoice.of(group)) for name, group in takes.items())
+    return {name: voice for name, voice in voices if voice is not None}
 
 
 def _spread(values: Sequence[float]) -> float:

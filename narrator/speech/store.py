@@ -163,6 +163,8 @@ class Store:
     """Rows that disagreed with their take, and damaged rows that were rewritten since."""
     _entries: dict[str, _JournalEntry] = field(default_factory=dict)
     _flags: dict[str, Flag] = field(default_factory=dict)
+    uncompared: set[str] = field(default_factory=set)
+    """Keys of takes that no render has compared with the speaker's others since they were put."""
     _is_writer: bool = False
     _damaged_keys: set[str] = field(default_factory=set)
     """Keys of damaged takes that were not put again since."""
@@ -334,8 +336,17 @@ class Store:
                 self._entries[record.key] = entry
                 self._flags.pop(record.key, None)
                 self._damaged_keys.discard(record.key)
+                self.uncompared.add(record.key)
                 self._journal.append(_take_row(entry))
         return record
+
+    def mark_compared(self, take_keys: Iterable[str]) -> None:
+        """Notes that a render compared takes with their speakers' others. Raises StorageError."""
+        with self._mutex, files.translating_errors(self.root):
+            compared = sorted(self.uncompared.intersection(take_keys))
+            if compared:
+                self.uncompared.difference_update(compared)
+                self._journal.append({"compared": compared})
 
     def put_try(
         self,
@@ -551,15 +562,23 @@ class Store:
             flag = Flag(row["flag"], tuple(row["faults"]), row["attempts"])
             self._flags[flag.key] = flag
             return
+        if "compared" in row:
+            self.uncompared.difference_update(row["compared"])
+            return
         record = _parse_record(row["record"])
         entry = _JournalEntry(record, row["sha256"], row["size"], row["mtime"])
         self._entries[record.key] = entry
         self._flags.pop(record.key, None)
         self._damaged_keys.discard(record.key)
+        if record.voice:  # earlier versions compared the takes of a run alone
+            self.uncompared.add(record.key)
 
     def _rewrite_journal(self) -> None:
         rows: list[Mapping[str, Any]] = [_take_row(entry) for entry in self._entries.values()]
         rows += [_flag_row(flag) for flag in self._flags.values()]
+        voiced_keys = {key for key, entry in self._entries.items() if entry.record.voice}
+        if compared := sorted(voiced_keys - self.uncompared):
+            rows.append({"compared": compared})
         self._mismatches += self._journal.damaged
         self._journal.rewrite(files.sealed_row(row)[:-1] for row in rows)
 

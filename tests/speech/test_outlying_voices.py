@@ -1,0 +1,103 @@
+"""A take whose voice is not its speaker's usual one is tried again, however a render went."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from narrator.engines import Request, Speech
+from narrator.speech.store import Store
+from tests import books
+from tests.books import Watcher
+from tests.fakes import RATE, HumEngine
+
+TEXT = "\n\n".join(
+    f"The {what} stood by the road to the old town for many years."
+    for what in """mill church inn smithy barn school chapel bakery stable tower bridge well
+        orchard garden""".split()
+)
+OTHER_VOICES = "bakery", "tower"
+
+
+def voice(request: Request) -> Speech:
+    """The voice of all takes, but for the first try at two sentences, which is higher."""
+    is_other = request.attempt == 0 and any(word in request.text for word in OTHER_VOICES)
+    return buzz(request, 180 if is_other else 120)
+
+
+def buzz(request: Request, hertz: float) -> Speech:
+    """A voice whose higher harmonics come and go."""
+    draw = np.random.default_rng(sum(request.text.encode()) + request.attempt)
+    times = np.arange(round(request.expected * RATE)) / RATE
+    phase = 2 * np.pi * hertz * times
+    moments = np.arange(0, times[-1] + 0.2, 0.12)
+    sound = sum(
+        np.sin(n * phase) / n * np.interp(times, moments, draw.uniform(0, 2, len(moments)))
+        for n in range(4, 40)
+    ) + sum(np.sin(n * phase) for n in range(1, 4))
+    edge = np.zeros(RATE // 10)
+    samples = np.concatenate([edge, 0.03 * sound, edge]).astype(np.float32)
+    return Speech(samples, np.ones((2, 4, 3), np.float32))
+
+
+def takes_of(path: Path) -> list[tuple[str, int]]:
+    """Contents of the takes in the order of the book, and their attempts."""
+    book = books.plan(path, HumEngine())
+    found = [book.store.find(step.key) for step in book.steps]
+    return [(record.content, record.attempt) for record in found if record is not None]
+
+
+def written(folder: Path) -> Path:
+    manifest = books.MANIFEST.replace("chapters:", "chain: {mode: reference}\nchapters:")
+    return books.brief(folder, manifest, one=TEXT, two="They left.\n")
+
+
+@pytest.fixture(scope="module")
+def straight(tmp_path_factory: pytest.TempPathFactory) -> list[tuple[str, int]]:
+    path = written(tmp_path_factory.mktemp("straight"))
+    report, _ = books.speak(path, HumEngine(voice=voice))
+    assert not report.doubtful
+    return takes_of(path)
+
+
+def test_a_take_in_another_voice_is_tried_again_and_stays_as_a_try(tmp_path):
+    path = written(tmp_path)
+    report, _ = books.speak(path, HumEngine(voice=voice))
+    assert report.complete
+    again = {step.text.split()[1]: step.key for step in report.plan.steps}
+    store = Store.open(path.parent / "build" / "store")
+    retried = [word for word, key in again.items() if store.find(key).attempt]
+    assert sorted(retried) == sorted(OTHER_VOICES)
+    (number,) = store.tries(again["bakery"])
+    (fault,) = store.tries(again["bakery"])[number].faults
+    assert fault.startswith("voice: ")
+    assert "semitones higher than this speaker usually is" in fault
+
+
+@pytest.mark.parametrize(("slots", "stop"), [(1, None), (8, None), (1, 5), (3, 9), (3, 15)])
+def test_slots_and_interruptions_change_nothing(slots, stop, straight, tmp_path):
+    path = written(tmp_path)
+    if stop:
+        books.speak(path, HumEngine(slots=slots, voice=voice), Watcher(stop_after=stop))
+    books.speak(path, HumEngine(slots=slots, voice=voice))
+    assert takes_of(path) == straight
+
+
+def test_a_voice_that_never_comes_right_is_doubtful_and_says_why(tmp_path):
+    path = written(tmp_path)
+    stubborn = {
+        step.key
+        for step in books.plan(path, HumEngine()).steps
+        if any(word in step.text for word in OTHER_VOICES)
+    }
+    engine = HumEngine(voice=lambda request: buzz(request, 180 if request.key in stubborn else 120))
+    report, _ = books.speak(path, engine)
+    assert {step.key for step in report.doubtful} == stubborn
+    record = report.plan.store.find(report.doubtful[0].key)
+    assert record is not None
+    assert record.faults[0].startswith("voice: ")
+    again = HumEngine(voice=voice)
+    books.speak(path, again)
+    assert not again.requests
