@@ -180,8 +180,8 @@ def render(
     StorageError, UserError for a missing voice, and DamagedTake for a prompt or a pinned take that
     is not what was stored. However it ends, every take that passed its checks is in the store.
 
-    Levels and paces are compared with the speaker's medians at the end, over all takes, so that
-    neither order nor slots decide what is an outlier.
+    Levels, paces and voices are compared with what is usual for the speaker at the end, over all
+    takes, so that neither order nor slots decide what is an outlier.
     """
     began, all_engines = time.monotonic(), unique_engines(engines)
     try:
