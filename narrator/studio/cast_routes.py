@@ -73,7 +73,6 @@ class CastRoutes:
                         view.project, attribution.characters(view.project)
                     )
                 ],
-                "clones": any(engine.clones for engine in view.book.speaking),
             }
 
         return JSONResponse(await run_in_threadpool(cast_row))
@@ -154,7 +153,6 @@ def _speaker_row(view: ProjectSnapshot, name: str) -> dict[str, Any]:
         step for step in speaker_steps if _SAMPLE_SECONDS[0] <= step.expected <= _SAMPLE_SECONDS[1]
     ]
     return {
-        "engine": plan.engines[name].name,
         "aliases": list(speaker.aliases),
         "pronoun": speaker.pronoun,
         "is_narrator": name == view.project.narrator,
@@ -196,16 +194,8 @@ def _voice_row(view: ProjectSnapshot, name: str) -> dict[str, Any]:
 
 def _preset_row(preset_file: presets.PresetFile) -> Mapping[str, Any]:
     preset = preset_file.preset
-    line: dict[str, Any] = {
+    return {
         "name": preset_file.path.stem,
-        "place": preset_file.place,
+        "description": (preset.description or preset.source) if preset else "",
         "trouble": preset_file.trouble,
     }
-    if preset:
-        line |= {
-            "description": preset.description or preset.source,
-            "language": preset.language,
-            "seconds": round(preset.seconds, 1),
-            "transcript": preset.transcript,
-        }
-    return line

@@ -212,17 +212,16 @@ class EditRoutes:
 
         def list_doubts() -> dict[str, Any]:
             proposal = self._current_proposal()
-            view = self.session.view
             doubtful = exchanges.doubtful_exchanges(proposal)
             exchange_rows = [
-                _exchange_row(view, proposal, exchange) for exchange in doubtful[:_MAX_EXCHANGES]
+                _exchange_row(proposal, exchange) for exchange in doubtful[:_MAX_EXCHANGES]
             ]
             shown = [each for each in exchanges.all_exchanges(proposal) if each.id == shown_id]
             return {
                 "exchanges": exchange_rows,
                 "exchange_count": len(doubtful),
                 "total": sum(len(exchange.doubtful_turns) for exchange in doubtful),
-                "shown": _exchange_row(view, proposal, shown[0]) if shown else None,
+                "shown": _exchange_row(proposal, shown[0]) if shown else None,
             }
 
         # not in the main thread, where edits would wait for it
@@ -474,15 +473,10 @@ def _step(view: ProjectSnapshot, body: Mapping[str, Any]) -> Step:
     return view.step(bodies.text_field(body, "chunk", 40))
 
 
-def _exchange_row(
-    view: ProjectSnapshot, proposal: Proposal, exchange: exchanges.Exchange
-) -> dict[str, Any]:
-    first = exchange.turns[0][0]
+def _exchange_row(proposal: Proposal, exchange: exchanges.Exchange) -> dict[str, Any]:
     return {
         "id": exchange.id,
         "chapter": exchange.chapter + 1,
-        "title": proposal.chapters[exchange.chapter].title,
-        "source": f"{places.relative_path(first.path, view.book)}:{first.line_number}",
         "names": list(exchange.names),
         "turns": [
             {

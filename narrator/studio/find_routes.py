@@ -86,7 +86,6 @@ class FindRoutes:
         results = list(self._results(view, query))
         counts = Counter(number for number, _ in results)
         return {
-            "version": view.version,
             "total": len(results),
             "chapters": [
                 {"number": number + 1, "title": view.book.chapters[number].title, "count": count}

@@ -226,7 +226,6 @@ def _book_row(book: Book, upload: Upload) -> dict[str, Any]:
         "authors": [] if book.authors == ("Unknown",) else list(book.authors),
         "language": book.language,
         "languages": sorted({*grammars.languages(), "en", "ja", "zh", book.language}),
-        "format": book.format,
         "dialogue": book.dialogue,
         "notes": upload.choices.notes,
         "has_cover": _cover_of(upload) is not None,

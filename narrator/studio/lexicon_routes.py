@@ -65,7 +65,6 @@ class LexiconRoutes:
             return {
                 "entries": [_entry_row(places) for places in self._places[1]],
                 "takes_phonemes": _takes_phonemes(view),
-                "version": view.version,
             }
 
         return JSONResponse(await run_in_threadpool(list_entries))
@@ -89,7 +88,6 @@ class LexiconRoutes:
                 "script": rows.script_row(unknown_word.language),
                 "chunk": unknown_word.first.id,
                 "text": unknown_word.first.chunk.text,
-                "at": unknown_word.offset,
             }
             for unknown_word in unknown[:_MAX_NAMES]
         ]

@@ -61,7 +61,6 @@ class SpeakerCount:
     """What a speaker says."""
 
     chunks: int = 0
-    words: int = 0
     seconds: float = 0.0
 
 
@@ -136,12 +135,10 @@ def _chapter_row(
         "chunks": len(steps),
         "rendered": sum(state in RENDERED for state in states),
         "doubtful": states.count("doubtful"),
-        "missing": sum(state in ("missing", "given up") for state in states),
         "flagged": sum(any(not row.done for row in flags.get(step.id, ())) for step in steps),
         "reviewed": sum(step.key in reviewed for step in steps),
         "length": round(seconds, 3),
         "unspoken": round(sum(unspoken.values()), 1),
-        "current": bool(states) and all(state in RENDERED for state in states),
     }
 
 
@@ -151,7 +148,6 @@ def _count_speakers(steps: Sequence[Step]) -> Mapping[str, SpeakerCount]:
     for step in steps:
         count = counts.setdefault(step.chunk.speaker, SpeakerCount())
         count.chunks += 1
-        count.words += len(step.chunk.text.split())
         count.seconds += step.expected
     return counts
 
@@ -163,13 +159,11 @@ def speakers(view: ProjectSnapshot, known: BookRows | None = None) -> list[Row]:
     """
     plan, known = view.book, known or BookRows()
     chunk_counts: Counter[str] = Counter()
-    word_counts: Counter[str] = Counter()
     seconds = dict.fromkeys(plan.cast, 0.0)
     for number, steps in view.chapters.items():
         counts = known.speakers.get(number, steps, partial(_count_speakers, steps))
         for name, count in counts.items():
             chunk_counts[name] += count.chunks
-            word_counts[name] += count.words
             seconds[name] += count.seconds
     total_seconds = sum(seconds.values()) or 1.0
     settings = plan.project.speakers
@@ -188,7 +182,6 @@ def speakers(view: ProjectSnapshot, known: BookRows | None = None) -> list[Row]:
             "seconds": round(seconds[name], 1),
             "share": round(seconds[name] / total_seconds, 4),
             "voice": voice_description(plan, name),
-            "words": word_counts[name],
         }
         for name in shown_names
     ]
@@ -394,22 +387,11 @@ def render_reason(plan: BookPlan, step: Step, state: str) -> str:
 # -- a chunk ---------------------------------------------------------------------------------------
 
 
-def chunk(view: ProjectSnapshot, step: Step, chunk_state: ChunkState) -> Row:
-    """Returns the row of a chunk with its tries. Raises StorageError."""
-    plan = view.book
-    line = step.chunk.pieces[0].line
+def chunk(plan: BookPlan, step: Step) -> Row:
+    """Returns what the row of a chunk in its chapter does not have. Raises StorageError."""
     return {
         "id": step.id,
-        "key": step.key,
-        "text": step.chunk.text,
         "spoken": step.text,
-        "speakers": list(step.chunk.unison_speakers) or [step.chunk.speaker],
-        "style": step.chunk.style,
-        "source": f"{places.relative_path(line.path, plan)}:{line.line}",
-        "quotation": line.is_narration is False and step.chunk.speaker != plan.project.narrator,
-        "state": chunk_state.state,
-        "why": render_reason(plan, step, chunk_state.state),
-        "faults": list(chunk_state.faults),
         "expected": round(step.expected, 2),
         "retakes": "seed" in plan.engines[step.chunk.speaker].sound_parameters,
         "desk": desk_row(plan, step),

@@ -108,8 +108,7 @@ class ViewRoutes:
 
         def make_row(view: ProjectSnapshot) -> rows.Row:
             step = view.step(request.path_params["id"])
-            chunk_state = self.session.chunk_states(step.chapter, view)[step.id]
-            row = rows.chunk(view, step, chunk_state)
+            row = rows.chunk(view.book, step)
             if person.rights is Rights.LISTEN:
                 return row
             return row | {"paragraph": _paragraph_row(view, step)}

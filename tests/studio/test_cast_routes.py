@@ -127,7 +127,7 @@ def test_a_preset_s_own_recording_is_heard(studio: Opened) -> None:
     preset = presets.of_clip("Sailor", clips.load(folder / "a.flac", said, "en-GB"), "en-GB")
     presets.write(preset, folder / "Sailor.voice")
     (line,) = studio.page.get("/api/cast").json["presets"]
-    assert (line["name"], line["place"], line["trouble"]) == ("Sailor", "project", "")
+    assert line == {"name": "Sailor", "description": "", "trouble": ""}
     assert seconds(studio.page.get("/sound/voices/Sailor").data) > 5
 
 
