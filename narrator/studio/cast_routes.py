@@ -132,17 +132,21 @@ class CastRoutes:
     # -- clips -------------------------------------------------------------------------------------
 
     async def clip(self, request: Request) -> Response:
-        """Judges an uploaded recording, and stores it among the project's voices."""
+        """Judges an uploaded recording, with its transcript if there is one, and stores it among the
+        project's voices."""
         with tempfile.TemporaryDirectory(prefix="narrator-clip-") as folder:
             path = Path(folder) / "clip"
             await bodies.save_body(request, path, bodies.MAX_CLIP_BYTES)
             name = request.path_params["name"]
-            return JSONResponse(asdict(await run_in_threadpool(self._keep_clip, name, path)))
+            transcript = bodies.optional_text_field(request.query_params, "transcript")
+            clip = await run_in_threadpool(self._keep_clip, name, path, transcript)
+            return JSONResponse(asdict(clip))
 
-    def _keep_clip(self, name: str, path: Path) -> AddedClip:
+    def _keep_clip(self, name: str, path: Path, transcript: str | None) -> AddedClip:
         """Stores one clip at a time: it may last ten minutes. Raises UserError, StorageError."""
         with self._clip_lock:
-            return edits.add_clip(self.session.view.project, name, path.read_bytes())
+            content = path.read_bytes()
+            return edits.add_clip(self.session.view.project, name, content, transcript)
 
 
 def _speaker_row(view: ProjectSnapshot, name: str) -> dict[str, Any]:

@@ -117,6 +117,13 @@ def test_a_clip_is_judged_kept_and_given_to_a_speaker(studio: Opened) -> None:
     assert cast["Ada"]["voice"]["reference"] == "voices/Ada Smith.flac"
 
 
+def test_a_clip_that_cannot_hold_its_transcript_is_refused(studio: Opened) -> None:
+    answer = studio.page.put("/api/clips/Ada.flac?transcript=Yes.", clip())
+    assert answer.status == 422
+    assert "words are missing from the transcript" in answer.json["error"]
+    assert not (studio.session.path / "voices" / "Ada.flac").exists()
+
+
 def test_a_preset_s_own_recording_is_heard(studio: Opened) -> None:
     from narrator.cast import clips
 

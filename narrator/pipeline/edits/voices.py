@@ -137,11 +137,13 @@ class AddedClip:
     """Warnings on its quality; its transcript is not known yet."""
 
 
-def add_clip(project: Project, name: str, content: bytes) -> AddedClip:
+def add_clip(
+    project: Project, name: str, content: bytes, transcript: str | None = None
+) -> AddedClip:
     """Save a recording in the project's `voices` folder, under its name or a similar one.
 
-    Existing files are not replaced. Raises UserError if it is no sound or cannot be a voice,
-    StorageError.
+    Existing files are not replaced. Raises UserError if it is no sound, cannot be a voice, or cannot
+    hold the transcript, StorageError.
     """
     if len(content) > _MAX_CLIP_BYTES:
         raise UserError(
@@ -152,19 +154,19 @@ def add_clip(project: Project, name: str, content: bytes) -> AddedClip:
         raise UsageError(reason)
     path = _find_path(folder, one_line(name), content)
     if path.is_file():
-        clip = _judge_recording(path, project)
+        clip = _judge_recording(path, transcript, project)
     else:
         with files.replacing(path) as temporary:
             temporary.write_bytes(content)
-            clip = _judge_recording(temporary, project)
+            clip = _judge_recording(temporary, transcript, project)
     remarks = tuple(finding.message for finding in clip.warnings)
     return AddedClip(path.relative_to(project.root).as_posix(), clip.figures.seconds, remarks)
 
 
-def _judge_recording(path: Path, project: Project) -> clips.Clip:
+def _judge_recording(path: Path, transcript: str | None, project: Project) -> clips.Clip:
     """Judge a recording. Raises UserError without the path, since the file may be temporary."""
     try:
-        clip = clips.prepare(clips.read(path), None, project.manifest.language)
+        clip = clips.prepare(clips.read(path), transcript, project.manifest.language)
         return clips.require_usable(clip, path)
     except UserError as error:
         raise UserError(
