@@ -12,13 +12,13 @@ about a book are made in the rooms below. Rendering is done by the process that 
     guard.py         access: token, cookie, Host, Origin; headers of every answer
     server.py        the application, and errors as answers
     view_routes.py   routes: the book, chapters, chunks, sound
-    edit_routes.py   routes: jobs, edits, notes, lists
+    edit_routes.py   routes: edits, notes, lists
     cast_routes.py   routes: the cast, clips, quick samples
     find_routes.py   the route that finds chunks by words, speaker, state
-    desk_routes.py   routes: takes of other engines, times of words
+    take_routes.py   routes: takes of other engines, times of words
     desk_rows.py     settings of new takes as JSON
     lexicon_routes.py  routes: pronunciations and their places, unknown words
-    queue_routes.py  routes: jobs are moved, paused, resumed
+    job_routes.py    routes: jobs are submitted, stopped, moved, paused
     voice_routes.py  routes: voices with samples, the cost of a render, finished files
     import_routes.py routes: from a manuscript to a project
     uploads.py       manuscripts that were uploaded, and how they are read

@@ -11,18 +11,18 @@ from narrator import files
 from narrator.errors import StorageError
 from narrator.studio import people, server
 from narrator.studio.cast_routes import CastRoutes
-from narrator.studio.desk_routes import DeskRoutes
 from narrator.studio.edit_routes import EditRoutes
 from narrator.studio.find_routes import FindRoutes
 from narrator.studio.hearing_routes import HearingRoutes
+from narrator.studio.job_routes import JobRoutes
 from narrator.studio.jobs import Jobs
 from narrator.studio.lexicon_routes import LexiconRoutes
 from narrator.studio.people import Guests, LinkKeys
 from narrator.studio.people_routes import PeopleRoutes
-from narrator.studio.queue_routes import QueueRoutes
 from narrator.studio.quick_speech import QuickVoice
 from narrator.studio.report_routes import ReportRoutes
 from narrator.studio.session import ProjectSession
+from narrator.studio.take_routes import TakeRoutes
 from narrator.studio.view_routes import ViewRoutes
 from narrator.studio.voice_routes import VoiceRoutes
 from narrator.web.listening import Endpoint
@@ -48,13 +48,13 @@ class BookApp:
         self.app: Starlette = server.app(
             [
                 *ViewRoutes(session, self.jobs, self.guests).routes(),
-                *EditRoutes(session, self.jobs, self.guests).routes(),
+                *EditRoutes(session, self.guests).routes(),
                 *CastRoutes(session, quick_voice).routes(),
                 *LexiconRoutes(session, quick_voice).routes(),
                 *VoiceRoutes(session, self.jobs, quick_voice).routes(),
                 *FindRoutes(session).routes(),
-                *DeskRoutes(session).routes(),
-                *QueueRoutes(self.jobs).routes(),
+                *TakeRoutes(session).routes(),
+                *JobRoutes(session, self.jobs).routes(),
                 *self._people_routes.routes(),
                 *self._report.routes(),
                 *self.hearing.routes(),

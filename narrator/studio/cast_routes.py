@@ -132,8 +132,8 @@ class CastRoutes:
     # -- clips -------------------------------------------------------------------------------------
 
     async def clip(self, request: Request) -> Response:
-        """Judges an uploaded recording, with its transcript if there is one, and stores it among the
-        project's voices."""
+        """Judges an uploaded recording, by its transcript too if it has one, and stores it among
+        the project's voices."""
         with tempfile.TemporaryDirectory(prefix="narrator-clip-") as folder:
             path = Path(folder) / "clip"
             await bodies.save_body(request, path, bodies.MAX_CLIP_BYTES)

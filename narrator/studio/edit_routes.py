@@ -1,4 +1,4 @@
-"""Thin routes for changes from the page: jobs, edits, notes, lists of pickups.
+"""Thin routes for changes from the page: edits, notes, lists of pickups.
 
 Edits read text, so they run in the main thread; notes are written at once, from any thread, and
 so are the exchanges looked for in which a speaker is doubtful.
@@ -17,7 +17,6 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from narrator.decoding import decode_value
 from narrator.errors import FileChanged, UsageError
 from narrator.pipeline import (
     edits,
@@ -29,11 +28,9 @@ from narrator.pipeline import (
 )
 from narrator.pipeline.attribution import Proposal
 from narrator.pipeline.edits import Edit
-from narrator.pipeline.jobs.protocol import Job
 from narrator.report import pickups as printed_pickups
 from narrator.speech.plan import Step
-from narrator.studio import cast_edits, quick_speech, rows, stretch_edits
-from narrator.studio.jobs import Jobs
+from narrator.studio import cast_edits, rows, stretch_edits
 from narrator.studio.lexicon_routes import lexicon_edit
 from narrator.studio.people import Guests, Person, Rights
 from narrator.studio.session import (
@@ -51,14 +48,18 @@ _PRINT_HEADERS = {
     "content-security-policy": "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; "
     "form-action 'none'; frame-ancestors 'none'"
 }
-"""Headers of that page, which contains its own styles and loads nothing."""
+"""Headers of the page to print, which contains its own styles and loads nothing."""
+_MAX_FLAGS_OF_LISTENER = 2000
+"""Most flags of a guest on the list, which everybody reads."""
+_MAX_EXCHANGES = 50
+"""Most exchanges in one answer; the page asks again after each decision."""
 
 
 class EditRoutes:
     """Routes that change the book or its notes."""
 
-    def __init__(self, session: ProjectSession, jobs: Jobs, guests: Guests) -> None:
-        self.session, self.jobs, self.guests = session, jobs, guests
+    def __init__(self, session: ProjectSession, guests: Guests) -> None:
+        self.session, self.guests = session, guests
         self._pickups_lock = threading.Lock()
         self._proposal_lock = threading.Lock()
         self._proposal: tuple[object, Proposal] | None = None
@@ -68,8 +69,6 @@ class EditRoutes:
             return Route(path, endpoint, methods=["POST"])
 
         return [
-            post("/api/jobs", self.job),
-            post("/api/jobs/stop", self.stop),
             post("/api/edits", self.edit),
             post("/api/undo", self.undo),
             post("/api/redo", self.redo),
@@ -84,42 +83,6 @@ class EditRoutes:
             Route("/pickups.html", self.pickups_page),
             Route("/labels/{number}.txt", self.labels),
         ]
-
-    # -- jobs --------------------------------------------------------------------------------------
-
-    async def job(self, request: Request) -> Response:
-        """Submits a job to the project's owner."""
-        body = await bodies.read_json(request)
-        if "cluster" in body:
-            # guests may edit the book, not say which machines run it, or where certificates lie
-            raise UsageError("a page names no cluster: that is set in settings.yaml")
-        try:
-            fields = {"draft": self.session.view.draft, **body, "book": ""}
-            is_draft = bodies.boolean_field(fields, "draft")
-            other_engine = bodies.optional_text_field(fields, "by", 100)
-            del fields["draft"]
-            fields.pop("by", None)
-            fields["engine"] = "draft" if is_draft else self.session.model_engine
-            if other_engine:
-                fields["engine"] = self._engine_here(other_engine)
-            job = decode_value(Job, fields)
-        except ValueError as error:
-            raise UsageError(str(error)) from None
-        return JSONResponse({"job": dict(await run_in_threadpool(self.jobs.submit, job))})
-
-    def _engine_here(self, name: str) -> str:
-        """Returns the engine that a take is asked of. Raises UsageError if it cannot speak."""
-        if name not in quick_speech.engines_here(self.session.view.project.manifest.language):
-            raise UsageError(
-                f"{name} is not on this machine, or does not speak the book's language"
-            )
-        return name
-
-    async def stop(self, request: Request) -> Response:
-        """Stops the job with the `id`, or all jobs."""
-        id = bodies.optional_text_field(await bodies.read_json(request), "id", 32)
-        await run_in_threadpool(self.jobs.stop, id or "")
-        return JSONResponse({})
 
     # -- edits -------------------------------------------------------------------------------------
 
@@ -405,11 +368,6 @@ class EditRoutes:
 
 
 # -- edits by kind ---------------------------------------------------------------------------------
-
-_MAX_FLAGS_OF_LISTENER = 2000
-"""Most flags of a guest on the list, which everybody reads."""
-_MAX_EXCHANGES = 50
-"""Most exchanges in one answer; the page asks again after each decision."""
 
 
 def _text_edit(view: ProjectSnapshot, body: Mapping[str, Any]) -> Edit:

@@ -142,8 +142,8 @@ def add_clip(
 ) -> AddedClip:
     """Save a recording in the project's `voices` folder, under its name or a similar one.
 
-    Existing files are not replaced. Raises UserError if it is no sound, cannot be a voice, or cannot
-    hold the transcript, StorageError.
+    Existing files are not replaced. Raises UserError if it is no sound, cannot be a voice or hold
+    the transcript, StorageError.
     """
     if len(content) > _MAX_CLIP_BYTES:
         raise UserError(

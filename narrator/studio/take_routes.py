@@ -26,7 +26,7 @@ _MAX_CUES = 100
 """Most chunks whose words are in one answer: a chapter may have thousands."""
 
 
-class DeskRoutes:
+class TakeRoutes:
     """Routes that show other takes of a chunk, and the times of words."""
 
     def __init__(self, session: ProjectSession) -> None:
