@@ -28,7 +28,7 @@ MIN_CHAPTER_TAKES = 4
 """Takes of a speaker that tell how the voice is in a chapter."""
 _Take = tuple[Step, Record, VoicedTake]
 
-DRIFT_MEASURES = tuple(measure.name for measure in MEASURES if not measure.is_change)
+DRIFT_MEASURES = tuple(measure.name for measure in MEASURES if measure.drifts)
 """Measures by which chapters are compared; the spectrum comes on top."""
 
 
@@ -131,7 +131,9 @@ def measure(
     takes: dict[tuple[str, str], list[_Take]] = defaultdict(list)
     middles: dict[str, float] = {}
     seconds, unmeasured = 0.0, 0
+    last: tuple[Step, VoicedTake] | None = None
     for number, step in enumerate(book.steps, 1):
+        before, last = last, None
         record = book.takes.current(step)
         if record is not None:
             middles[step.id] = seconds + record.seconds / 2
@@ -140,6 +142,9 @@ def measure(
                 record = _with_voice(book, step, record)
             unmeasured += not record.voice
             if take := VoicedTake.of(record):
+                last = step, take
+                if before and _goes_on(before[0], step):
+                    take = replace(take, before=before[1])
                 takes[step.chunk.speaker, step.style or ""].append((step, record, take))
         if on_progress:
             on_progress(number, len(book.steps))
@@ -167,6 +172,15 @@ def measure(
         if (speaker, style) not in voices
     ]
     return Steadiness(speakers, chapters, compared, too_few, unmeasured)
+
+
+def _goes_on(before: Step, step: Step) -> bool:
+    """Returns whether a step goes on in the voice and the scene of the step before it."""
+    return (
+        (before.chapter, before.utterance.scene) == (step.chapter, step.utterance.scene)
+        and before.chunk.speaker == step.chunk.speaker
+        and before.style == step.style
+    )
 
 
 def _with_voice(book: BookPlan, step: Step, record: Record) -> Record:

@@ -43,6 +43,8 @@ class VoicedTake:
     """dB."""
     bands: NDArray[np.float32]
     """As of `unpack_timbre`."""
+    before: VoicedTake | None = None
+    """The take that the same speaker's text goes on from, if seams are compared."""
 
     @classmethod
     def of(cls, record: Record) -> VoicedTake | None:
@@ -61,16 +63,16 @@ class Measure:
     """A figure by which takes are compared."""
 
     name: str
-    unit: str
     value: Callable[[VoicedTake], float | None]
     """None where the take does not tell."""
     noticeable: float
-    """The deviation from which on listeners notice it between two passages."""
+    """The deviation from which on listeners notice it between two passages, in semitones, octaves
+    of pace, or dB."""
     more: str
     less: str
     """Messages for a positive and a negative {deviation}, of a speaker who is usual otherwise."""
-    is_change: bool = False
-    """True if it changes within a take."""
+    drifts: bool = False
+    """True if it tells how a voice is in a chapter, beside another one."""
 
 
 def _paced(take: VoicedTake) -> float | None:
@@ -81,27 +83,63 @@ def _pitched(take: VoicedTake) -> float | None:
     return semitones(100, take.figures.pitch) if take.figures.pitch else None
 
 
+_MIN_NOISE_PAUSES = 0.02
+"""Share of a take in which its noise is heard alone."""
+_LOWEST_NOISE = -70.0
+"""dB full scale, below which noise makes no difference."""
+
+
+def _noise(take: VoicedTake) -> float | None:
+    has_pauses = take.figures.pauses >= _MIN_NOISE_PAUSES
+    return max(take.figures.noise, _LOWEST_NOISE) if has_pauses else None
+
+
+def _pitch_at_seam(take: VoicedTake) -> float | None:
+    """Semitones from the end of the take before to the start of this one."""
+    if take.before is None or not (take.before.figures.start_pitch and take.figures.start_pitch):
+        return None
+    before = take.before.figures
+    return semitones(before.start_pitch, take.figures.start_pitch) - before.pitch_change
+
+
+def _level_at_seam(take: VoicedTake) -> float | None:
+    """dB from the end of the take before to the start of this one."""
+    if take.before is None or not take.before.figures.start_pitch:
+        return None
+    before = take.before.figures
+    return take.figures.start_level - before.start_level - before.level_change
+
+
 LOUDNESS = "loudness"
 MEASURES = (
-    Measure("pitch", "semitones", _pitched, 1.5,
+    Measure("pitch", _pitched, 1.5,
             "{deviation:.1f} semitones higher than this speaker usually is",
-            "{deviation:.1f} semitones lower than this speaker usually is"),
-    Measure("pace", "octaves", _paced, 0.2,
+            "{deviation:.1f} semitones lower than this speaker usually is", drifts=True),
+    Measure("pace", _paced, 0.2,
             "{percent:.0f} % faster than this speaker usually is",
-            "{percent:.0f} % slower than this speaker usually is"),
-    Measure(LOUDNESS, "dB", lambda take: take.level, 3.0,
+            "{percent:.0f} % slower than this speaker usually is", drifts=True),
+    Measure(LOUDNESS, lambda take: take.level, 3.0,
             "{deviation:.1f} dB louder than this speaker usually is",
-            "{deviation:.1f} dB softer than this speaker usually is"),
-    Measure("pitch change", "semitones", lambda take: take.figures.pitch_change, 5.0,
+            "{deviation:.1f} dB softer than this speaker usually is", drifts=True),
+    Measure("noise", _noise, 12.0,
+            "{deviation:.0f} dB more noise in its pauses than this speaker usually has",
+            "{deviation:.0f} dB less noise in its pauses than this speaker usually has"),
+    Measure("pitch change", lambda take: take.figures.pitch_change, 5.0,
             "rises by {deviation:.1f} semitones more than usual",
-            "falls by {deviation:.1f} semitones more than usual", is_change=True),
-    Measure("pace change", "octaves", lambda take: take.figures.pace_change, 0.8,
-            "speeds up by {percent:.0f} %", "slows down by {percent:.0f} %", is_change=True),
-    Measure("loudness change", "dB", lambda take: take.figures.level_change, 6.0,
+            "falls by {deviation:.1f} semitones more than usual"),
+    Measure("pace change", lambda take: take.figures.pace_change, 0.8,
+            "speeds up by {percent:.0f} %", "slows down by {percent:.0f} %"),
+    Measure("loudness change", lambda take: take.figures.level_change, 6.0,
             "swells by {deviation:.1f} dB more than usual",
-            "fades by {deviation:.1f} dB more than usual", is_change=True),
+            "fades by {deviation:.1f} dB more than usual"),
+    Measure("pitch at the seam", _pitch_at_seam, 6.0,
+            "begins {deviation:.1f} semitones too high for the line before",
+            "begins {deviation:.1f} semitones too low for the line before"),
+    Measure("loudness at the seam", _level_at_seam, 6.0,
+            "begins {deviation:.1f} dB too loud for the line before",
+            "begins {deviation:.1f} dB too soft for the line before"),
 )  # fmt: skip
-TIMBRE, TIMBRE_UNIT = "timbre", "dB"
+TIMBRE = "timbre"
 """The measure of the mean spectrum, whose deviations have no sign."""
 NOTICEABLE_TIMBRE = 1.5
 """dB, root mean square over all bands."""

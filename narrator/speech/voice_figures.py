@@ -56,6 +56,10 @@ class VoiceFigures:
     """Share of the take that is pauses."""
     noise: float = 0.0
     """dB full scale of the quietest twentieth from the first sound to the last."""
+    start_pitch: float = 0.0
+    """Of the first third of a take of three seconds or more, else of all of it, in Hz."""
+    start_level: float = 0.0
+    """Likewise, in dB."""
     pitch_change: float = 0.0
     """Semitones from the first third to the last."""
     pace_change: float = 0.0
@@ -123,11 +127,13 @@ def measure_voice(
         return VoiceFigures()
     low, median, high = np.percentile(whole.pitches, (10, 50, 90)).tolist()
     pace_change = pitch_change = level_change = timbre_change = 0.0
+    beginning = whole
     if stop - start >= _MIN_CHANGE_SECONDS:
         third = (stop - start) / 3
         first, last = part(start, start + third), part(stop - third, stop)
         pace_change = _pace_change(words, start + third, stop - third)
         if first and last:
+            beginning = first
             pitch_change = semitones(np.median(first.pitches), np.median(last.pitches))
             level_change = last.level - first.level
             timbre_change = float(np.sqrt(np.square(last.bands - first.bands).mean()))
@@ -137,6 +143,8 @@ def measure_voice(
         pace=round(expected_seconds / sound_seconds, 3),
         pauses=round(1 - sound_seconds / (stop - start), 3),
         noise=round(float(np.percentile(frames.levels[spoken], 5)), 1),
+        start_pitch=round(float(np.median(beginning.pitches)), 1),
+        start_level=round(beginning.level, 2),
         pitch_change=round(pitch_change, 2),
         pace_change=round(pace_change, 3),
         level_change=round(level_change, 2),

@@ -21,6 +21,10 @@ def take(
     voice = VoiceFigures(
         pitch=120 * 2 ** (draw.normal(0, 0.02)),
         pitch_range=6.0,
+        pauses=0.1,
+        noise=-65.0,
+        start_pitch=130 * 2 ** (draw.normal(0, 0.02)),
+        start_level=-20.0,
         pace=1.3 * 2 ** draw.normal(0, 0.06),
         timbre=_pack_timbre(bands.astype(np.float32)),
     )
@@ -33,7 +37,12 @@ def take(
     return voiced
 
 
-USUAL = UsualVoice.of([take(place) for place in range(40)])
+def after(place: int, **figures: float) -> VoicedTake:
+    """A take that goes on from another one."""
+    return replace(take(place, **figures), before=take(place + 100))
+
+
+USUAL = UsualVoice.of([after(place) for place in range(40)])
 assert USUAL is not None
 
 
@@ -57,10 +66,13 @@ def test_no_take_of_a_steady_voice_sticks_out():
         ({"pitch_change": -7.0}, "falls by 7.0 semitones more than usual"),
         ({"pace_change": 1.0}, "speeds up by 100 %"),
         ({"level_change": -9.0}, "fades by 9.0 dB more than usual"),
+        ({"noise": -45.0}, "20 dB more noise in its pauses than this speaker usually has"),
+        ({"start_pitch": 190.0}, "semitones too high for the line before"),
+        ({"start_level": -30.0}, "dB too soft for the line before"),
     ],
 )
 def test_a_take_that_differs_audibly_sticks_out_by_what_differs(other, message):
-    (found,) = outlying(take(5000, **other)).values()
+    (found,) = outlying(after(5000, **other)).values()
     assert message in found
 
 
@@ -80,6 +92,10 @@ def test_a_tenth_of_bad_takes_does_not_move_what_is_usual():
     assert mixed is not None
     assert mixed.medians["pitch"] == pytest.approx(USUAL.medians["pitch"], abs=0.15)
     assert np.abs(mixed.bands - USUAL.bands).max() < 0.5
+
+
+def test_a_take_that_goes_on_from_none_has_no_seam():
+    assert not outlying(take(5000, start_pitch=190.0))
 
 
 def test_order_is_of_no_consequence():

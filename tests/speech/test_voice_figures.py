@@ -38,6 +38,8 @@ def test_changes_from_the_first_third_to_the_last_are_measured():
     figures = measured(buzz(3, 120), buzz(3, 151, level=-28))
     assert figures.pitch_change == pytest.approx(4, abs=0.3)
     assert figures.level_change == pytest.approx(-6, abs=0.5)
+    assert figures.start_pitch == pytest.approx(120, rel=0.02)
+    assert measured(buzz(2, 140)).start_pitch == pytest.approx(140, rel=0.02)
     steady = measured(buzz(6, 120))
     assert (steady.pitch_change, steady.level_change, steady.timbre_change) == pytest.approx(
         (0, 0, 0), abs=0.2
