@@ -219,3 +219,29 @@ def test_books_are_found_again(chromium: Browser, tmp_path: Path) -> None:
         page.reload()
         assert page.url == address
         expect(page.locator(".chunk").first).to_be_visible()
+
+
+def test_other_jobs_make_no_book_ready(chromium: Browser, tmp_path: Path) -> None:
+    (tmp_path / "walks").mkdir()
+    studios.write(tmp_path / "walks")
+    with start_page(chromium, tmp_path) as page:
+        page.add_init_script(
+            """const { EventSource: Source } = window;
+            window.EventSource = class extends Source {
+                constructor(address) { super(address); window.events = this; }
+            };"""
+        )
+        page.reload()
+        page.get_by_role("link", name="Voice and files").click()
+        expect(page.get_by_role("radio", name="Draft voice")).to_be_checked()
+        end = """([kind, job]) => {
+            const event = { type: "job", event: "ended", exit: 0, kind, job, summary: {} };
+            window.events.onmessage({ data: JSON.stringify(event) });
+            return document.getElementById("said").textContent;
+        }"""
+        start = """() => window.events.onmessage({ data: JSON.stringify(
+            { type: "job", event: "started", job: { kind: "retake", id: "a" } }) })"""
+        page.evaluate(start)
+        assert page.evaluate(end, ["pin", "b"]) == ""
+        assert page.evaluate(end, ["retake", "a"]) == ""
+        assert page.evaluate(end, ["render", "c"]).startswith("The book is ready")

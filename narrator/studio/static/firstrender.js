@@ -435,6 +435,9 @@ function tellProgress() {
   workWords.textContent = `${stageName(now?.phase) || "Speaking"} ${percent(share)}${timeLeft(now?.left)}`;
 }
 
+/** Kinds of jobs that end with finished files. */
+const MAKING = ["render", "export"];
+
 function handle(event) {
   const sample = event.event === "ended" && jobs.get(event.job);
   if (sample) {
@@ -450,10 +453,9 @@ function handle(event) {
     if (workBar.isConnected) return tellProgress();
   }
   if (["ended", "gone"].includes(event.event)) {
-    const isMine = event.event === "gone" || event.job === book.running?.id || book.running;
-    if (!isMine) return;
+    if (event.event === "ended" && !MAKING.includes(event.kind) && event.job !== book.running?.id) return;
     book.running = book.progress = null;
-    if (event.event === "ended" && !event.exit) say("The book is ready", "job");
+    if (MAKING.includes(event.kind) && !event.exit) say("The book is ready", "job");
     const wasFocused = isRenderFocused;
     reload().then(() => wasFocused && places.files.querySelector("a.main")?.focus());
     return;
