@@ -109,3 +109,16 @@ def test_a_part_of_somebody_s_lines_is_given_to_somebody_new(
         given = "Eve: I see.\n\nBen: And I.\n\nEve: So am I.\n\nBen: Yes.\n\nAda: No more.\n"
         assert (tmp_path / "out.md").read_text() == given
         assert "Eve" in manifest.read_text()
+
+
+def test_a_name_of_two_words_is_found_in_a_large_cast(chromium: Browser, tmp_path: Path) -> None:
+    names = [f"Ann {letter}ell" for letter in "ABCDEFGHIJKLM"]
+    cast = ", ".join(f"{name}: {{}}" for name in names)
+    manifest = BOOK.replace("Ada: {}, Ben: {}", cast)
+    (tmp_path / "book.yaml").write_text(manifest)
+    (tmp_path / "out.md").write_text("".join(f"{name}: I see.\n\n" for name in names))
+    (tmp_path / "home.md").write_text("They came home.\n")
+    with opened(chromium, tmp_path) as studio:
+        studio.press("c")
+        studio.page.get_by_role("searchbox", name="Find a name").press_sequentially("ann b")
+        expect(studio.page.locator(".person .name")).to_have_text(["Ann Bell"])

@@ -68,6 +68,8 @@ const sent = (method, body, type = "application/json") => ({
 
 export const get = async (path) => (await ask(path)).json();
 export const post = async (path, body = {}) => (await ask(path, sent("POST", body))).json();
+/** What the server says of a chunk. @param {string} id */
+export const chunkDetail = (id) => get(`/api/chunks/${encodeURIComponent(id)}`);
 export const bytes = async (path, signal) => (await ask(path, { signal })).arrayBuffer();
 
 export const remove = async (path) => (await ask(path, { method: "DELETE" })).json();

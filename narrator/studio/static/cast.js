@@ -2,8 +2,9 @@
 
 import { attempt, sendEdit, submit } from "./actions.js";
 import { get, heard, sendClip } from "./api.js";
-import { choice, field } from "./dialogs.js";
+import { choice, field, finder, hasLetters } from "./dialogs.js";
 import { byId, fill, h, icon, refill } from "./dom.js";
+import { STOPPED } from "./jobs.js";
 import { goTo } from "./loading.js";
 import { say } from "./messages.js";
 import { newSpeaker } from "./newspeaker.js";
@@ -40,36 +41,22 @@ async function load() {
 function draw() {
   if (!cast || search) return;
   const rows = cast.speakers
-    .filter(({ name, aliases }) => [name, ...aliases].join("\n").toLowerCase().includes(sought))
+    .filter(({ name, aliases }) => hasLetters(sought, name, ...aliases))
     .sort((one, other) => other.seconds - one.seconds)
     .map(row);
   refill(
     box,
     state.book.speakers.length < 2 ? oneVoice() : null,
-    cast.speakers.length > MANY ? finder() : null,
+    cast.speakers.length > MANY ? finder("Find a name", sought, showNames) : null,
     h("ul", { class: "cast" }, ...rows),
     addition,
     state.book.speakers.length < 2 ? null : finding(),
   );
 }
 
-/** Shows of a large cast those whose names have some letters. */
-function finder() {
-  const input = h("input", {
-    type: "search",
-    value: sought,
-    "aria-label": "Find a name",
-    placeholder: "Find a name",
-    "data-keep": "find-name",
-    autocomplete: "off",
-    oninput: () => {
-      sought = input.value.trim().toLowerCase();
-      const end = input.selectionEnd;
-      draw();
-      document.activeElement?.setSelectionRange?.(end, end);
-    },
-  });
-  return input;
+function showNames(letters) {
+  sought = letters;
+  draw();
 }
 
 /** A book in which nobody has been found yet who speaks. */
@@ -624,7 +611,7 @@ async function byModel(line, tried) {
     ends.get(id) ?? (await new Promise((done) => waited.set(id, { tried, done })));
   waited.delete(id);
   ends.delete(id);
-  if (!summary?.audition) return void fill(tried, exit === 130 ? "Stopped" : error);
+  if (!summary?.audition) return void fill(tried, exit === STOPPED ? "Stopped" : error);
   const { name, seconds, faults } = summary.audition;
   const url = `/sound/auditions/${name}`;
   fill(tried, `${seconds.toFixed(1)} s, ${faults.join("; ") || "no faults found"}`);

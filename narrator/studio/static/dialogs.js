@@ -100,6 +100,32 @@ export function field(words, control, note) {
 }
 
 /**
+ * A field that finds rows of a list. The list may draw it anew at each letter: the caret stays.
+ * @param {string} words @param {string} text @param {(text: string) => void} onText
+ */
+export function finder(words, text, onText) {
+  const input = h("input", {
+    type: "search",
+    value: text,
+    "aria-label": words,
+    placeholder: words,
+    "data-keep": "finder",
+    autocomplete: "off",
+    spellcheck: "false",
+    oninput: () => {
+      const { selectionStart, selectionEnd } = input;
+      onText(input.value);
+      document.activeElement?.setSelectionRange?.(selectionStart, selectionEnd);
+    },
+  });
+  return input;
+}
+
+/** Whether some words have the letters that are looked for. @param {string} text @param {string[]} words */
+export const hasLetters = (text, ...words) =>
+  words.join("\n").toLowerCase().includes(text.trim().toLowerCase());
+
+/**
  * Radio buttons as one row.
  * @param {string} legend @param {string} name
  * @param {[string, string][]} choices values and words @param {string} chosen

@@ -2,13 +2,13 @@
 // and the server writes it to the project's own files.
 
 import { act, flagging, sendEdit } from "./actions.js";
-import { get, heard } from "./api.js";
+import { chunkDetail } from "./api.js";
 import { choice, field, holdSound, open } from "./dialogs.js";
 import { h, icon } from "./dom.js";
+import { hearEntry } from "./entry.js";
 import { complain, say } from "./messages.js";
 import { plain, sendWords } from "./pending.js";
-import { playBlob } from "./samples.js";
-import { chosenChunk, choose, colorOf, emit, placeOf, scriptOf, state } from "./store.js";
+import { chosenChunk, choose, colorOf, emit, placeOf, scriptOf } from "./store.js";
 import { shortened } from "./words.js";
 
 /** A note for who speaks or mends it. */
@@ -37,8 +37,6 @@ export function flag() {
 export const quoted = (chunk) =>
   h("blockquote", { class: `c${colorOf(chunk.speakers[0])}`, ...scriptOf(chunk) }, shortened(chunk.text, 220));
 
-const detailOf = (chunk) => get(`/api/chunks/${encodeURIComponent(chunk.id)}`);
-
 // -- words -----------------------------------------------------------------------------------------
 
 /** @type {Map<string, string>} What was written and not saved, by what it was to replace. */
@@ -63,7 +61,7 @@ export async function editWords() {
   const goOn = holdSound(); // at this sentence, not at the one that is heard once the window is there
   let detail;
   try {
-    detail = await detailOf(chunk);
+    detail = await chunkDetail(chunk.id);
   } catch (error) {
     complain(error);
     goOn();
@@ -90,7 +88,7 @@ export async function editWords() {
     {
       type: "button",
       title: "The sentences that you changed, said by a quick voice",
-      onclick: () => hearDraft("", "", chunk.id, changedOf(plain(written), plain(text.value)), hear),
+      onclick: () => hearEntry({ word: "", chunk: chunk.id, text: changedOf(plain(written), plain(text.value)) }, hear),
     },
     icon("play"),
     "Hear it (quick voice)",
@@ -141,18 +139,6 @@ function changedOf(before, now) {
 const rowsFor = (text) =>
   Math.max(4, Math.min(14, Math.ceil(text.length / 70) + text.split("\n").length));
 
-/** Speaks it with the draft voice, at once. */
-async function hearDraft(word, spoken, chunk, text, button) {
-  button.disabled = true;
-  try {
-    const { sound } = await heard("/api/say", { word, spoken, chunk, text });
-    if (sound) await playBlob(sound, "draft");
-  } catch (error) {
-    complain(error);
-  }
-  button.disabled = false;
-}
-
 // -- how a word is said ----------------------------------------------------------------------------
 
 /**
@@ -182,7 +168,7 @@ export function sayItAs({ word, chunk = chosenChunk() } = {}) {
     {
       type: "button",
       onclick: () =>
-        hearDraft(written.value, spoken.value || written.value, chunk?.id ?? null, null, hear),
+        hearEntry({ word: written.value, spoken: spoken.value || written.value, chunk: chunk?.id }, hear),
     },
     icon("play"),
     "Hear it",

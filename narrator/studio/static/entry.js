@@ -10,7 +10,8 @@ import { state } from "./store.js";
 
 /**
  * Speaks a word or its sentence in a chunk, with an entry in place of an old one if there is one.
- * @param {{ word: string, chunk?: string | null, text?: string | null, entry?: any, old?: any }} asked
+ * @param {{ word: string, spoken?: string, chunk?: string | null, text?: string | null,
+ *   entry?: any, old?: any }} asked
  * @param {HTMLButtonElement} button
  */
 export async function hearEntry(asked, button) {

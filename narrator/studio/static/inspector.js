@@ -1,7 +1,7 @@
 // The chosen chunk: what it says, how it came about, its takes, and what can be done about it.
 
 import { act, attempt, flagging, isUnspoken, oneReading, review, speakAgain, tick } from "./actions.js";
-import { get, post } from "./api.js";
+import { chunkDetail, post } from "./api.js";
 import { desk } from "./desk.js";
 import { byId, h, icon, refill } from "./dom.js";
 import { editWords, flag, sayItAs } from "./edits.js";
@@ -33,7 +33,7 @@ function ask(wait = 90) {
   draw();
   timer = setTimeout(async () => {
     const mine = ++asked;
-    const answer = await attempt(() => get(`/api/chunks/${encodeURIComponent(chunk.id)}`));
+    const answer = await attempt(() => chunkDetail(chunk.id));
     if (mine !== asked || !answer || chosenChunk()?.id !== answer.id) return;
     detail = answer;
     state.retakes = answer.retakes !== false;

@@ -147,7 +147,8 @@ function draw() {
   emit("jobs");
 }
 
-const STOPPED = 130;
+/** The exit code of a job that somebody stopped. */
+export const STOPPED = 130;
 
 function endWords(kind, exit) {
   if (exit === STOPPED) return "Stopped: what was spoken is kept";
@@ -200,7 +201,6 @@ const heard = {
   flagged(event) {
     tell(event.chunk, `doubtful: ${event.faults.join("; ")}`);
   },
-  rendered() {},
   earlier: loadBook,
   gone() {
     Object.assign(work, { running: null, progress: null, queue: [] });

@@ -3,6 +3,7 @@
 
 import { attempt, sendEdit } from "./actions.js";
 import { get } from "./api.js";
+import { finder, hasLetters } from "./dialogs.js";
 import { byId, h, icon, refill } from "./dom.js";
 import { askEntry, hearEntry } from "./entry.js";
 import { keep, kept } from "./kept.js";
@@ -39,7 +40,6 @@ async function load() {
 }
 
 const nameOf = ({ entry }) => entry.word ?? entry.pattern;
-const isSought = (...words) => words.join(" ").toLowerCase().includes(sought.toLowerCase());
 
 function draw() {
   const add = h(
@@ -50,29 +50,15 @@ function draw() {
   const count = (entries?.length ?? 0) + (names?.words.length ?? 0);
   refill(
     box,
-    h("div", { class: "row wrap" }, count > MANY ? finder() : null, add),
+    h("div", { class: "row wrap" }, count > MANY ? finder("Find a word", sought, showWords) : null, add),
     section("entries", "In the lexicon", entries, entryRows()),
     section("names", "Not in the lexicon yet", names?.words, nameRows()),
   );
 }
 
-function finder() {
-  const input = h("input", {
-    type: "search",
-    value: sought,
-    "aria-label": "Find a word",
-    placeholder: "Find a word",
-    "data-keep": "find-word",
-    autocomplete: "off",
-    spellcheck: "false",
-    oninput: () => {
-      sought = input.value.trim();
-      const [from, to] = [input.selectionStart, input.selectionEnd];
-      draw();
-      document.activeElement?.setSelectionRange?.(from, to);
-    },
-  });
-  return input;
+function showWords(letters) {
+  sought = letters;
+  draw();
 }
 
 /** A part of the panel that can be folded. */
@@ -103,7 +89,7 @@ function listed(rows, empty) {
 function entryRows() {
   if (!entries) return [h("p", { class: "empty" }, "Looking for their places …")];
   const rows = entries
-    .filter(({ entry }) => isSought(nameOf({ entry }), entry.say ?? "", entry.ipa ?? ""))
+    .filter(({ entry }) => hasLetters(sought, nameOf({ entry }), entry.say ?? "", entry.ipa ?? ""))
     .map(entryRow);
   const empty = entries.length
     ? "None has these letters."
@@ -219,7 +205,7 @@ function chapterLink({ number, count, chunks }, key) {
 function nameRows() {
   if (!names) return [h("p", { class: "empty" }, "Looking for names …")];
   const { words, note } = names;
-  const matching = words.filter(({ word }) => isSought(word));
+  const matching = words.filter(({ word }) => hasLetters(sought, word));
   const empty = words.length ? "None has these letters." : "Every word is in a word list or in the lexicon.";
   const isUnread = note && !words.length;
   return [

@@ -2,7 +2,7 @@
 // the old text is back, and what differs stands in its place with what can be done.
 
 import { sendEdit } from "./actions.js";
-import { get } from "./api.js";
+import { chunkDetail } from "./api.js";
 import { differences } from "./difference.js";
 import { h, unseen } from "./dom.js";
 import { showMeanwhile } from "./loading.js";
@@ -80,7 +80,7 @@ export function sendWords(chunk, paragraph, text, editAgain) {
 
 /** What the file says now. */
 async function present(chunk, paragraph, error) {
-  const now = await get(`/api/chunks/${encodeURIComponent(chunk.id)}`).catch(() => null);
+  const now = await chunkDetail(chunk.id).catch(() => null);
   const isThere = now?.paragraph && !now.paragraph.error && now.paragraph.text === error.body.there;
   return isThere ? now.paragraph : { ...paragraph, text: error.body.there ?? "" };
 }

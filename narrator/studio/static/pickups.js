@@ -41,7 +41,7 @@ const DONE = [
 async function load() {
   const answer = await attempt(() => get("/api/pickups"));
   if (!answer) return;
-  rows = answer.rows ?? answer;
+  rows = answer.rows;
   draw();
 }
 

@@ -4,7 +4,7 @@ import { attempt, submit } from "./actions.js";
 import { post } from "./api.js";
 import { choice } from "./dialogs.js";
 import { byId, h, icon, refill } from "./dom.js";
-import { KINDS, atWhat, costOf, done, isPausing, left, pause, share, stop, what, work } from "./jobs.js";
+import { KINDS, STOPPED, atWhat, costOf, done, isPausing, left, pause, share, stop, what, work } from "./jobs.js";
 import { goTo } from "./loading.js";
 import { say } from "./messages.js";
 import { pane } from "./panes.js";
@@ -337,8 +337,6 @@ async function begin(kind, { chapters, name }) {
   asking = "";
   draw();
 }
-
-const STOPPED = 130;
 
 /** How the last job went: it may end with an error, or with something left to do. */
 function ended({ exit, error, text }) {

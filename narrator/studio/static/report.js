@@ -3,7 +3,7 @@
 
 import { bars, chart, dots, legend, lines, table, ticks, waveform } from "./charts.js";
 import { h } from "./dom.js";
-import { clock, counted, grouped, span } from "./words.js";
+import { clock, counted, grouped, sizeWords, span } from "./words.js";
 
 /** Pictures of a chapter and of the book. */
 const [LOW, MIDDLE, HIGH] = [90, 170, 220];
@@ -487,9 +487,6 @@ function pickups({ pickups: all }) {
   ];
 }
 
-const size = (bytes) =>
-  bytes < 1e6 ? `${Math.ceil(bytes / 1000)} kB` : bytes < 1e9 ? `${(bytes / 1e6).toFixed(bytes < 1e7 ? 1 : 0)} MB` : `${(bytes / 1e9).toFixed(1)} GB`;
-
 function files({ files: all }) {
   if (!all.length) return [h("p", {}, "None has been made yet.")];
   const name = (one) => (one.url ? h("a", { href: one.url }, own(one.name)) : own(one.name));
@@ -510,7 +507,7 @@ function files({ files: all }) {
       all.map((one) => {
         const [seconds, ...levels] = one.figures ?? [];
         const figures = one.figures ? [clock(seconds), ...levels.slice(0, 3).map((level) => minus(level)), levels[3]] : ["", "", "", "", ""];
-        return [name(one), size(one.bytes), ...figures, verdict(one)];
+        return [name(one), sizeWords(one.bytes), ...figures, verdict(one)];
       }),
     ),
     ...all

@@ -1,7 +1,7 @@
 // Who says it: of one chunk, of some of its words, or of a stretch of chunks; two speakers swapped.
 
 import { sendEdit } from "./actions.js";
-import { choice, field, open } from "./dialogs.js";
+import { choice, field, finder, hasLetters, open } from "./dialogs.js";
 import { quoted } from "./edits.js";
 import { fill, h } from "./dom.js";
 import { newSpeaker } from "./newspeaker.js";
@@ -244,23 +244,12 @@ function speakerChoice(place, name) {
     take(input.value);
     input.focus();
   });
-  const find = speakers.length > 12 ? finder(radios, speakers) : null;
+  const find = (letters) =>
+    radios.forEach((radio, i) => (radio.hidden = !hasLetters(letters, speakers[i].name)));
   return {
-    elements: [find, group, newcomer.element].filter(Boolean),
+    elements: [speakers.length > 12 && finder("Find a name", "", find), group, newcomer.element].filter(Boolean),
     fields: () => (newcomer.name() ? newcomer.fields() : { speaker: chosen }),
   };
-}
-
-/** Shows of a large cast those whose names have some letters. */
-function finder(labels, speakers) {
-  const input = h("input", {
-    type: "text",
-    oninput: () =>
-      labels.forEach((label, i) => {
-        label.hidden = !speakers[i].name.toLowerCase().includes(input.value.trim().toLowerCase());
-      }),
-  });
-  return field("Find a name", input);
 }
 
 /** The cast, those who speak nearest to a place first. @param {number} place */

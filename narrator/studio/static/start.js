@@ -2,6 +2,7 @@
 
 import { addressOf } from "./address.js";
 import { get } from "./api.js";
+import "./banner.js";
 import { byId, fill, h } from "./dom.js";
 import { leaveBook, showBook } from "./firstrender.js";
 import "./look.js";
@@ -95,18 +96,7 @@ on("making", (isMaking) => {
 });
 on("made", (id) => (location.hash = `#book=${id}`));
 
-// -- the connection --------------------------------------------------------------------------------
-
-const LINKS = {
-  gone: "The studio's server is gone. Start it again, with `narrator studio`, and open the link that it shows.",
-  locked:
-    "The studio does not know this browser any more: open the link again that the terminal shows.",
-};
-on("link", (link) => {
-  const banner = byId("banner");
-  banner.hidden = link === "there";
-  fill(banner, LINKS[link] ?? "");
-});
+// -- which page -----------------------------------------------------------------------------------
 
 /** #open=ID opens a book's studio, #book=ID shows what is left to do until it can be heard. */
 async function goByAddress() {

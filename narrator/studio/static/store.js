@@ -41,8 +41,9 @@ export const state = {
 const listeners = new Map();
 
 /**
- * Returns a function that ends it. Topics: book, opened (another chapter), chapter (the same, changed), chosen, playing, player,
- * job (an event of the owner of the project), jobs (they changed), link, edited.
+ * Returns a function that ends it. Among the topics: book, opened (another chapter), chapter (the
+ * same one has changed), chosen, playing, player, jobs, link, edited; and event:TYPE, an event of the
+ * server.
  * @param {string} topic @param {(detail: any) => void} listener
  */
 export function on(topic, listener) {

@@ -2,10 +2,11 @@
 
 import { redo, travels, undo } from "./actions.js";
 import { listen } from "./api.js";
+import "./banner.js";
 import "./bookreport.js";
 import "./cast.js";
 import "./chapters.js";
-import { byId, fill } from "./dom.js";
+import { byId } from "./dom.js";
 import { loadDoubts } from "./doubts.js";
 import "./find.js";
 import "./heard.js";
@@ -19,7 +20,7 @@ import "./lexicon.js";
 import "./people.js";
 import "./pickups.js";
 import { playFrom } from "./player.js";
-import { canEdit, isOwner } from "./rights.js";
+import { canEdit } from "./rights.js";
 import { choose, on, state } from "./store.js";
 import { focusProse, onActivate } from "./prose.js";
 import { giveSpeaker } from "./speakers.js";
@@ -101,23 +102,6 @@ function drawTravel() {
 on("deeds", drawTravel);
 byId("undo").addEventListener("click", undo);
 byId("redo").addEventListener("click", redo);
-
-// -- the connection --------------------------------------------------------------------------------
-
-const LINKS = {
-  gone: isOwner
-    ? "The studio's server is gone. Start it again, with `narrator studio`, and open the link that it shows."
-    : "The studio cannot be reached: it may be closed. The page goes on by itself once it is there.",
-  locked: isOwner
-    ? "The studio does not know this browser any more: open the link again that the terminal shows."
-    : "The studio does not know this browser any more: ask who invited you for a new link.",
-};
-on("link", (link) => {
-  const banner = byId("banner");
-  banner.hidden = link === "there";
-  fill(banner, LINKS[link] ?? "");
-  document.body.classList.toggle("cut-off", link !== "there");
-});
 
 listen();
 loadBook();
