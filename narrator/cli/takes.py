@@ -130,7 +130,8 @@ def retake(
     ] = 1.0,
     as_json: AsJson = False,
 ) -> None:
-    """Speak chunks anew; the first try that passes its checks is pinned."""
+    """Speak chunks anew; of the tries that pass their checks, the closest to the speaker's usual
+    voice is pinned."""
     from narrator.pipeline import book_engines, book_reading
     from narrator.pipeline.jobs import execution
     from narrator.pipeline.jobs.protocol import Job
@@ -194,6 +195,8 @@ def _print_retaken(row: Mapping[str, Any]) -> None:
     for try_row in row["tries"]:
         number = try_row["number"]
         state = "; ".join(try_row["faults"]) or ("pinned" if number == row["pinned"] else "good")
+        if try_row["distance"] is not None:
+            state += f", {try_row['distance']:.1f} from the usual voice"
         out.print(
             f"{row['id']}  try {number}  {try_row['seconds']:.1f} s  "
             f"seed {try_row['seed']}  {state}"

@@ -40,6 +40,14 @@ from narrator.speech.requests import (
     sound_of,
     store_try,
 )
+from narrator.speech.steadiness import (
+    UsualVoice,
+    VoicedTake,
+    distance,
+    goes_on,
+    usual_voices_of,
+    voice_name,
+)
 from narrator.speech.store import Pin, Record, Store
 
 
@@ -244,6 +252,9 @@ class RetakenChunk:
     step: Step
     tries: tuple[tuple[int, Record], ...]
     """Number, from 1, and record of each new try; those without faults passed their checks."""
+    distances: Mapping[int, float]
+    """How far tries lie from the speaker's usual voice, in noticeable deviations, by number; of
+    those that can be compared."""
     failures: tuple[str, ...]
     """The engine's messages on tries without a take."""
     pinned: int | None
@@ -266,6 +277,7 @@ class RetakenChunk:
                     "faults": list(record.faults),
                     "seed": record.seed,
                     "seconds": round(record.seconds, 2),
+                    "distance": self.distances.get(number),
                 }
                 for number, record in self.tries
             ],
@@ -283,7 +295,7 @@ def retake(
     cancel: Event,
     engines: Mapping[str, Engine] = MappingProxyType({}),
 ) -> list[RetakenChunk]:
-    """Speak chunks again, and pin the first try of each that passes its checks.
+    """Speak chunks again, and pin the best try of each that passes its checks.
 
     `engines` holds the engines of speakers that have their own. If `cancel` is set, there may be
     fewer tries. Raises UsageError, Locked, EngineUnavailable, StorageError, DamagedTake.
@@ -313,6 +325,7 @@ class RetakeJob:
     settings: RetakeSettings
     _tries_by_key: Mapping[str, _ChunkTries]
     _speaker_stats: Mapping[str, render.SpeakerStats]
+    _usual_voices: Mapping[tuple[str, str], UsualVoice]
     _recogniser: TakeListener | None
 
     @classmethod
@@ -348,7 +361,8 @@ class RetakeJob:
         tries_by_key = {step.key: _ChunkTries([], []) for step in steps}
         speaker_stats = render.collect_stats(book.steps, book.takes.current)
         recogniser = choosing.make_render_listener(book.project.manifest.checks, book.project.root)
-        return cls(book, steps, requests, settings, tries_by_key, speaker_stats, recogniser)
+        voices = usual_voices_of(book.steps, book.takes.current)
+        return cls(book, steps, requests, settings, tries_by_key, speaker_stats, voices, recogniser)
 
     def answered(self, request: Request, outcome: Outcome) -> Sequence[Request]:
         """Judge and keep a try. Never asks for a further request. Raises StorageError."""
@@ -386,11 +400,37 @@ class RetakeJob:
         return self.book.engines[request.voice.speaker]
 
     def finish(self) -> list[RetakenChunk]:
-        """Pin the first try of each chunk that passed its checks, and return all tries.
+        """Pin the best try of each chunk that passed its checks, and return all tries.
 
         Raises UsageError, StorageError.
         """
-        return [_pin_best_try(self.book, step, self._tries_by_key[step.key]) for step in self.steps]
+        return [
+            _pin_best_try(
+                self.book, step, self._tries_by_key[step.key], self._measure_distances(step)
+            )
+            for step in self.steps
+        ]
+
+    def _measure_distances(self, step: Step) -> dict[int, float]:
+        """Returns how far tries lie from the speaker's usual voice, by number; none where they are
+        meant to sound otherwise."""
+        usual = self._usual_voices.get(voice_name(step))
+        if usual is None or self.settings.style is not None or self.settings.speed != 1:
+            return {}
+        before = self._take_before(step)
+        distances: dict[int, float] = {}
+        for number, record in self._tries_by_key[step.key].tries:
+            if take := VoicedTake.of(record):
+                deviations = usual.deviations(replace(take, before=before))
+                distances[number] = round(distance(deviations), 2)
+        return distances
+
+    def _take_before(self, step: Step) -> VoicedTake | None:
+        """Returns the take that the step goes on from, if it is the same speaker's."""
+        place = next(n for n, other in enumerate(self.book.steps) if other.id == step.id)
+        before = self.book.steps[place - 1] if place else None
+        record = self.book.takes.current(before) if before and goes_on(before, step) else None
+        return VoicedTake.of(record) if record else None
 
 
 def style_advice(book: BookPlan, speaker: str) -> str:
@@ -477,17 +517,25 @@ def _speak_with_engine(
             retake_job.answered(request, replace(outcome, key=request.key))
 
 
-def _pin_best_try(book: BookPlan, step: Step, chunk_tries: _ChunkTries) -> RetakenChunk:
-    """Pin the first try that passed its checks. Raises UsageError, StorageError."""
-    tries = tuple((number + 1, record) for number, record in chunk_tries.tries)
+def _pin_best_try(
+    book: BookPlan, step: Step, chunk_tries: _ChunkTries, distances: Mapping[int, float]
+) -> RetakenChunk:
+    """Pin the try that passed its checks and is closest to the speaker's usual voice, or the first
+    such one where none can be compared. Raises UsageError, StorageError."""
     replaced, replaced_home = number_and_home(find_current_pin(book, step))
-    good_numbers = [number for number, record in tries if not record.faults]
-    if good_numbers:
+    good_numbers = [number for number, record in chunk_tries.tries if not record.faults]
+    best = min(good_numbers, key=lambda n: (distances.get(n, 0.0), n), default=None)
+    if best is not None:
         try:
-            _pin_stored_try(book, step, step.key, good_numbers[0] - 1)
+            _pin_stored_try(book, step, step.key, best)
         except DamagedTake as error:
             raise UsageError(f"chunk {step.id}: {error}") from None
-    pinned_number = good_numbers[0] if good_numbers else None
     return RetakenChunk(
-        step, tries, tuple(chunk_tries.failures), pinned_number, replaced, replaced_home
+        step,
+        tuple((number + 1, record) for number, record in chunk_tries.tries),
+        {number + 1: far for number, far in distances.items()},
+        tuple(chunk_tries.failures),
+        None if best is None else best + 1,
+        replaced,
+        replaced_home,
     )

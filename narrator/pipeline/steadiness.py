@@ -20,7 +20,9 @@ from narrator.speech.steadiness import (
     Deviation,
     UsualVoice,
     VoicedTake,
+    goes_on,
     usual_voices,
+    voice_name,
 )
 from narrator.speech.store import Record
 
@@ -143,9 +145,9 @@ def measure(
             unmeasured += not record.voice
             if take := VoicedTake.of(record):
                 last = step, take
-                if before and _goes_on(before[0], step):
+                if before and goes_on(before[0], step):
                     take = replace(take, before=before[1])
-                takes[step.chunk.speaker, step.style or ""].append((step, record, take))
+                takes[voice_name(step)].append((step, record, take))
         if on_progress:
             on_progress(number, len(book.steps))
     # a take may be spoken in many places, and counts once
@@ -172,15 +174,6 @@ def measure(
         if (speaker, style) not in voices
     ]
     return Steadiness(speakers, chapters, compared, too_few, unmeasured)
-
-
-def _goes_on(before: Step, step: Step) -> bool:
-    """Returns whether a step goes on in the voice and the scene of the step before it."""
-    return (
-        (before.chapter, before.utterance.scene) == (step.chapter, step.utterance.scene)
-        and before.chunk.speaker == step.chunk.speaker
-        and before.style == step.style
-    )
 
 
 def _with_voice(book: BookPlan, step: Step, record: Record) -> Record:

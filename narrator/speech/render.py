@@ -12,7 +12,6 @@ from __future__ import annotations
 import contextlib
 import logging
 import time
-from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field, replace
@@ -62,7 +61,14 @@ from narrator.speech.requests import (
     take_of,
 )
 from narrator.speech.scheduler import Scheduler
-from narrator.speech.steadiness import LOUDNESS, Deviation, UsualVoice, VoicedTake, usual_voices
+from narrator.speech.steadiness import (
+    LOUDNESS,
+    Deviation,
+    UsualVoice,
+    VoicedTake,
+    usual_voices_of,
+    voice_name,
+)
 from narrator.speech.store import Flag, Record
 from narrator.speech.takes import TakeResolver
 
@@ -320,7 +326,7 @@ class _RenderLoop:
         if not self.is_random:
             return False
         self.speaker_stats = collect_stats(self.pending.values(), self.takes.current)
-        voices = self._usual_voices()
+        voices = usual_voices_of(self.pending.values(), self.takes.current)
         new_keys = self.result.renewed | self.store.uncompared
         has_rejected = False
         for key in sorted(new_keys & self.pending.keys() - self.result.flags.keys()):
@@ -329,7 +335,7 @@ class _RenderLoop:
             if record is None or record.faults or stats is None or step.pinned:
                 continue
             level, pace = stats.medians()
-            usual, take = voices.get(_voice_name(step)), VoicedTake.of(record)
+            usual, take = voices.get(voice_name(step)), VoicedTake.of(record)
             faults = checks.find_outliers(
                 record.figures,
                 median_level=level,
@@ -341,15 +347,6 @@ class _RenderLoop:
                 has_rejected = True
                 self._reject(step, record, faults)
         return has_rejected
-
-    def _usual_voices(self) -> Mapping[tuple[str, str], UsualVoice]:
-        """Returns what is usual in the good takes, by speaker and style."""
-        takes: dict[tuple[str, str], list[VoicedTake]] = defaultdict(list)
-        for step in self.pending.values():
-            record = self.takes.current(step)
-            if record and not record.faults and (take := VoicedTake.of(record)):
-                takes[_voice_name(step)].append(take)
-        return usual_voices(takes)
 
     def _reject(self, step: Step, record: Record, faults: tuple[checks.Fault, ...]) -> None:
         """Turns a stored take into a faulty try of a new job, which continues from there."""
@@ -554,11 +551,6 @@ class _RenderLoop:
 def _place_of(step: Step) -> tuple[str, str, int, float]:
     """Returns the fields of a `ChunkEvent` that identify its chunk."""
     return step.id, step.key, step.chapter, step.expected
-
-
-def _voice_name(step: Step) -> tuple[str, str]:
-    """Returns speaker and style: takes that should sound alike."""
-    return step.chunk.speaker, step.style or ""
 
 
 def _render_deviations(usual: UsualVoice | None, take: VoicedTake | None) -> list[Deviation]:

@@ -13,13 +13,15 @@ same pitch, pace and mean spectrum; a change that the text asks for.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
 
 import numpy as np
 from numpy.typing import NDArray
 
+from narrator.speech.plan import Step
 from narrator.speech.store import Record
 from narrator.speech.voice_figures import VoiceFigures, semitones, unpack_timbre
 
@@ -248,9 +250,38 @@ class UsualVoice:
 def usual_voices(
     takes: Mapping[tuple[str, str], Sequence[VoicedTake]],
 ) -> dict[tuple[str, str], UsualVoice]:
-    """Returns what is usual, by speaker and style ("" for none), of those with enough takes."""
+    """Returns what is usual, by `voice_name`, of voices with enough takes."""
     voices = ((name, UsualVoice.of(group)) for name, group in takes.items())
     return {name: voice for name, voice in voices if voice is not None}
+
+
+def usual_voices_of(
+    steps: Iterable[Step], current: Callable[[Step], Record | None]
+) -> dict[tuple[str, str], UsualVoice]:
+    """Returns what is usual in the good current takes, each counted once, by `voice_name`."""
+    takes: dict[tuple[str, str], list[VoicedTake]] = defaultdict(list)
+    for step in {step.key: step for step in steps}.values():
+        record = current(step)
+        if record and not record.faults and (take := VoicedTake.of(record)):
+            takes[voice_name(step)].append(take)
+    return usual_voices(takes)
+
+
+def voice_name(step: Step) -> tuple[str, str]:
+    """Returns speaker and style ("" for none) of a step: takes that should sound alike."""
+    return step.chunk.speaker, step.style or ""
+
+
+def goes_on(before: Step, step: Step) -> bool:
+    """Returns whether a step goes on in the voice and the scene of the step before it."""
+    is_same_scene = (before.chapter, before.utterance.scene) == (step.chapter, step.utterance.scene)
+    return is_same_scene and voice_name(before) == voice_name(step)
+
+
+def distance(deviations: Iterable[Deviation]) -> float:
+    """Returns how far a take lies from its speaker's usual voice by all measures together, in
+    noticeable deviations."""
+    return math.sqrt(sum(deviation.share**2 for deviation in deviations))
 
 
 def _spread(values: Sequence[float]) -> float:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import threading
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from narrator.engines import Request, Speech
+from narrator.pipeline import retakes
+from narrator.pipeline.retakes import RetakeSettings
 from narrator.speech.store import Store
 from tests import books
 from tests.books import Watcher
@@ -101,3 +104,38 @@ def test_a_voice_that_never_comes_right_is_doubtful_and_says_why(tmp_path):
     again = HumEngine(voice=voice)
     books.speak(path, again)
     assert not again.requests
+
+
+def test_of_new_tries_the_one_in_the_usual_voice_is_pinned(tmp_path):
+    path = written(tmp_path)
+    books.speak(path, HumEngine(voice=voice))
+    hertz_by_seed = {3: 141, 4: 121, 5: 133}
+    engine = HumEngine(voice=lambda request: buzz(request, hertz_by_seed[request.seed]))
+    (retaken,) = retakes.retake(
+        books.read(path, engine),
+        engine,
+        ["1.4"],
+        RetakeSettings(count=3, seed=3),
+        sink=Watcher(),
+        cancel=threading.Event(),
+    )
+    chosen = dict(retaken.tries)[retaken.pinned]
+    assert chosen.seed == 4
+    farthest = max(retaken.distances, key=retaken.distances.__getitem__)
+    assert dict(retaken.tries)[farthest].seed == 3
+
+
+def test_a_take_that_is_meant_to_sound_otherwise_is_not_chosen_by_the_usual_voice(tmp_path):
+    path = written(tmp_path)
+    books.speak(path, HumEngine(voice=voice))
+    engine = HumEngine(voice=lambda request: buzz(request, 141 if request.seed == 3 else 120))
+    (retaken,) = retakes.retake(
+        books.read(path, engine),
+        engine,
+        ["1.4"],
+        RetakeSettings(count=2, seed=3, speed=0.9),
+        sink=Watcher(),
+        cancel=threading.Event(),
+    )
+    assert dict(retaken.tries)[retaken.pinned].seed == 3
+    assert retaken.distances == {}
