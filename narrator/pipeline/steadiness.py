@@ -68,9 +68,9 @@ class ComparedTake:
     deviations: Sequence[Deviation]
 
     @property
-    def largest(self) -> Deviation:
-        """The deviation that is most noticeable."""
-        return max(self.deviations, key=lambda deviation: abs(deviation.share))
+    def height(self) -> float:
+        """The height of its highest deviation: above 1, it sticks out."""
+        return max(deviation.height for deviation in self.deviations)
 
     @property
     def reasons(self) -> Sequence[Deviation]:

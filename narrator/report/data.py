@@ -260,8 +260,8 @@ def _pace_rows(paces: Sequence[Pace]) -> Row:
 
 
 def _steadiness_row(facts: ProjectFacts) -> Row:
-    """Returns how far takes and chapters lie from what is usual for their speakers, in noticeable
-    deviations; the takes that do not stick out are thinned."""
+    """Returns how near takes come to sticking out, and how far chapters lie from what is usual for
+    their speakers, in noticeable deviations; the takes that do not stick out are thinned."""
     steadiness = facts.steadiness
     usual = [take for take in steadiness.takes if not take.reasons]
     return {
@@ -270,14 +270,14 @@ def _steadiness_row(facts: ProjectFacts) -> Row:
         "unmeasured": steadiness.unmeasured,
         "too_few": list(steadiness.too_few),
         "dots": [
-            (round(take.at, 1), round(abs(take.largest.share), 3))
+            (round(take.at, 1), round(take.height, 3))
             for take in usual[:: max(1, math.ceil(len(usual) / _MAX_DOTS))]
         ],
         "outliers": [
             {
                 "place": _place_row(passage),
                 "at": take.at,
-                "share": abs(take.largest.share),
+                "height": take.height,
                 "reasons": [deviation.message for deviation in take.reasons],
             }
             for passage, take in facts.outlying

@@ -167,8 +167,14 @@ class Deviation:
     message: str
 
     @property
+    def height(self) -> float:
+        """How near it comes to sticking out, which it does above 1: the smaller of how noticeable
+        it is, and how unusual for its speaker."""
+        return min(abs(self.share), abs(self.spreads) / MAX_SPREADS)
+
+    @property
     def sticks_out(self) -> bool:
-        return abs(self.spreads) > MAX_SPREADS and abs(self.share) > 1
+        return self.height > 1
 
 
 @dataclass(frozen=True, slots=True)

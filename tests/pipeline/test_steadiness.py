@@ -75,3 +75,17 @@ def test_a_take_that_was_altered_sticks_out_and_takes_without_measures_are_measu
     report = data.report_row(plan(book), facts.gather(plan(book)))["steadiness"]
     assert report["unmeasured"] == 1  # reports read no sound
     assert report["count"] == len(report["dots"]) == found_count - 1
+
+
+def test_only_takes_above_one_are_circles_in_the_report(book):
+    before = plan(book)
+    store = Store.open(before.project.takes, writing=True)
+    step = next(step for step in before.steps if "basket of apples" in step.text)
+    record = store.find(step.key)
+    assert record is not None
+    voice = {**record.voice, "pitch": 1.4 * record.voice["pitch"]}
+    store.put(replace(record, voice=voice, words=""), store.read(step.key)[0], None)
+    report = data.report_row(plan(book), facts.gather(plan(book)))["steadiness"]
+    assert [circle["place"]["chunk"] for circle in report["outliers"]] == [step.id]
+    heights = [circle["height"] for circle in report["outliers"]]
+    assert max(height for _, height in report["dots"]) <= 1 < min(heights)

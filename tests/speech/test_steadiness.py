@@ -5,7 +5,7 @@ from dataclasses import asdict, replace
 import numpy as np
 import pytest
 
-from narrator.speech.steadiness import MIN_TAKES, TIMBRE, UsualVoice, VoicedTake
+from narrator.speech.steadiness import MAX_SPREADS, MIN_TAKES, TIMBRE, UsualVoice, VoicedTake
 from narrator.speech.store import Record
 from narrator.speech.voice_figures import BANDS, VoiceFigures, _pack_timbre
 
@@ -82,6 +82,15 @@ def test_what_nobody_notices_does_not_stick_out_of_a_voice_without_any_spread():
     assert usual is not None
     little = replace(same[0], level=same[0].level + 2.5)
     assert not any(one.sticks_out for one in usual.deviations(little))
+
+
+def test_a_take_that_differs_audibly_does_not_stick_out_of_a_lively_voice():
+    lively = [take(place, pitch=120 * 2 ** (place % 8 / 8)) for place in range(40)]
+    usual = UsualVoice.of(lively)
+    assert usual is not None
+    (pitch,) = (one for one in usual.deviations(lively[7]) if one.measure == "pitch")
+    assert abs(pitch.share) > 1
+    assert pitch.height == abs(pitch.spreads) / MAX_SPREADS < 1
 
 
 def test_a_tenth_of_bad_takes_does_not_move_what_is_usual():

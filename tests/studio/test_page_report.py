@@ -35,6 +35,7 @@ def test_the_report_is_opened_measured_and_leads_to_its_chunks(
         report = studio.page.locator("#report")
         studio.press("b")
         expect(report.get_by_role("heading", level=1)).to_contain_text("Walks")
+        expect(report.locator(".key")).to_contain_text("stick out")
         expect(report.get_by_role("heading", name="Loudness")).to_have_count(0)
         report.get_by_role("button", name="Measure loudness and pitch").press("Enter")
         expect(report.get_by_role("heading", name="Loudness")).to_be_visible()

@@ -106,16 +106,16 @@ export const lines = (what) => (width, height) => {
   const marks = (what.marks ?? []).map((time) =>
     s("path", { class: "rule mark", d: `M${toX(time)} ${TOP}V${bottom}` }),
   );
-  const target =
-    typeof what.target === "number"
-      ? s("path", { class: "target", d: `M${LEFT} ${toY(what.target)}H${right}` })
-      : null;
   const drawn = what.lines.map(({ name, values }) =>
     s("path", { class: `line ${name}`, d: path(thinned(values, width), toX, toY, what.length) }),
   );
-  const svg = picture(width, height, [...parts, ...marks, ...drawn, target]);
+  const svg = picture(width, height, [...parts, ...marks, ...drawn, level(what.target, toY, right)]);
   return sought(svg, width, x, what.onTime);
 };
+
+/** A dashed level. */
+const level = (value, toY, right) =>
+  typeof value === "number" ? s("path", { class: "target", d: `M${LEFT} ${toY(value)}H${right}` }) : null;
 
 /** A waveform. @param {{ low: number[], high: number[], length: number, onTime?: (s: number) => void }} what */
 export const waveform = ({ low, high, length, onTime }) => (width, height) => {
@@ -148,13 +148,13 @@ function thinned(values, width) {
 }
 
 /**
- * Dots, and circles for those that stand out.
- * @param {{ x: number, y: Axis, dots: [number, number][],
+ * Dots, and circles for those that stand out. `target` is a dashed level.
+ * @param {{ x: number, y: Axis, dots: [number, number][], target?: number,
  *   circles: { at: [number, number], words: string, onPress: () => void }[] }} what
  */
 export const dots = (what) => (width, height) => {
   const x = timeAxis(what.x, width - LEFT - RIGHT);
-  const { toX, toY, parts } = frame(width, height, x, what.y);
+  const { toX, toY, parts, right } = frame(width, height, x, what.y);
   const size = what.dots.length > width ? 2 : 4;
   const all = what.dots.map(([time, value]) => `M${toX(time)} ${toY(value)}h0`).join("");
   const circles = what.circles.map(({ at, words, onPress }) =>
@@ -166,6 +166,7 @@ export const dots = (what) => (width, height) => {
   );
   return picture(width, height, [
     ...parts,
+    level(what.target, toY, right),
     s("path", { class: "dots", d: all, "stroke-width": size }),
     ...circles,
   ]);

@@ -72,6 +72,7 @@ function head(data) {
     ["doubtful", grouped(data.doubtful)],
     ["left out", grouped(data.left_out.length)],
     ["pace outliers", grouped(data.outliers.length)],
+    ["stick out", grouped(data.steadiness.outliers.length)],
   ];
   return h(
     "header",
@@ -282,10 +283,10 @@ function steadiness({ steadiness: all, speech_seconds: length }, hands) {
           : "Too few lines of two seconds or more to tell how the voices usually sound.",
       ),
     ];
-  const most = Math.max(1.5, ...all.dots.map(([, share]) => share), ...all.outliers.map(({ share }) => share));
+  const most = Math.max(1.5, ...all.outliers.map(({ height }) => height));
   const y = { from: 0, to: most * 1.05, ticks: ticks(0, most * 1.05, 5) };
-  const circles = all.outliers.map(({ at, share, place, reasons }) => ({
-    at: [at, share],
+  const circles = all.outliers.map(({ at, height, place, reasons }) => ({
+    at: [at, height],
     words: `${place.chunk}: ${reasons.join("; ")}`,
     onPress: () => hands.press(place),
   }));
@@ -299,9 +300,9 @@ function steadiness({ steadiness: all, speech_seconds: length }, hands) {
   return [
     chart(
       `How far ${counted(all.count, "line")} are from their speakers' usual voice, ${counted(all.outliers.length, "outlier")}`,
-      [[dots({ x: length, y, dots: all.dots, circles }), HIGH]],
+      [[dots({ x: length, y, dots: all.dots, circles, target: 1 }), HIGH]],
       [
-        "How far each line is from how its speaker usually sounds, in pitch, pace, loudness or timbre, whichever is furthest; 1 is what listeners notice. Circles stick out.",
+        "How near each line comes to sticking out from how its speaker usually sounds. Lines above 1 stick out, and are circles: they differ by more than listeners notice, and by more than five times what this speaker usually varies. The height is the smaller of the two, in whichever of pitch, pace, loudness, timbre and the others is highest.",
         all.drift === null ? "" : ` Chapters drift by ${all.drift.toFixed(2)}.`,
         all.unmeasured ? ` ${counted(all.unmeasured, "line")} of an earlier version are not measured.` : "",
         all.too_few.length ? ` Too few lines to tell: ${all.too_few.join(", ")}.` : "",
