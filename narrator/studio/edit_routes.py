@@ -39,6 +39,7 @@ from narrator.studio.session import (
     ProjectSnapshot,
     undo_state_of,
 )
+from narrator.text.chunks import group_unison
 from narrator.web import bodies
 from textbase.characters import decode_text
 
@@ -230,14 +231,21 @@ class EditRoutes:
     async def review(self, request: Request) -> Response:
         body = await bodies.read_json(request)
         names, is_reviewed = (
-            bodies.text_list_field(body, "chunks"),
+            frozenset(bodies.text_list_field(body, "chunks")),
             bodies.boolean_field(body, "yes"),
         )
         reviewer = self.guests.name_of(request.scope["person"])
 
         def mark_reviewed() -> None:
             view = self.session.view
-            steps = [view.step(name) for name in names]
+            numbers = {view.step(name).chapter for name in names}
+            steps = [
+                step
+                for number in numbers
+                for group in group_unison(view.chapters[number])
+                if any(step.id in names for step in group)
+                for step in group
+            ]
             with self._pickups_lock:
                 reviews.mark_reviewed(view.book, steps, is_reviewed, reviewer)
             self.session.read_notes()

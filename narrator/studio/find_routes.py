@@ -41,8 +41,8 @@ _NOTES: dict[str, Callable[[Notes, Sequence[Step]], bool]] = {
     "flagged": lambda notes, group: any(
         not pickup.done for step in group for pickup in notes.flags.get(step.id, ())
     ),
-    "reviewed": lambda notes, group: all(step.key in notes.reviewed for step in group),
-    "unreviewed": lambda notes, group: not all(step.key in notes.reviewed for step in group),
+    "reviewed": lambda notes, group: all(step.id in notes.reviewed for step in group),
+    "unreviewed": lambda notes, group: not all(step.id in notes.reviewed for step in group),
 }
 """Predicates on people's notes by the name under which they are looked for."""
 _STATES = (*_STATE_NAMES, *_NOTES)

@@ -136,7 +136,7 @@ def _chapter_row(
         "rendered": sum(state in RENDERED for state in states),
         "doubtful": states.count("doubtful"),
         "flagged": sum(any(not row.done for row in flags.get(step.id, ())) for step in steps),
-        "reviewed": sum(step.key in reviewed for step in steps),
+        "reviewed": sum(step.id in reviewed for step in steps),
         "length": round(seconds, 3),
         "unspoken": round(sum(unspoken.values()), 1),
     }
@@ -347,8 +347,8 @@ def _chunk_row(
         "why": render_reason(plan, worst, state),
         "faults": list(chunk_states[worst.id].faults),
         "pinned": any(step.pinned for step in group),
-        "reviewed": all(step.key in view.notes.reviewed for step in group),
-        "reviewer": view.notes.reviewed.get(first.key, ""),
+        "reviewed": all(step.id in view.notes.reviewed for step in group),
+        "reviewer": view.notes.reviewed.get(first.id, ""),
         "flags": [_flag_row(pickup) for pickup in flags],
     }
     if len(group) > 1:

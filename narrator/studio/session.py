@@ -70,7 +70,7 @@ class Notes:
     flags: Mapping[str, tuple[Pickup, ...]] = field(default_factory=dict)
     """Pickups by chunk."""
     reviewed: Mapping[str, str] = field(default_factory=dict)
-    """Names of those who reviewed the takes of steps, empty where not known, by the steps' keys."""
+    """Names of those who reviewed the takes of steps, empty where not known, by the steps' ids."""
     undo: str | None = None
     """Description of the edit that would be undone."""
     redo: str | None = None
@@ -614,22 +614,28 @@ def _read_notes(book: BookPlan) -> Notes:
 
 
 def _moved_notes(view: ProjectSnapshot, chapters: Mapping[int, tuple[Step, ...]]) -> Notes:
-    """Returns the notes of a view with the flags of changed chapters at the present ids of their
-    chunks, as far as these are spoken as before or have the same id."""
-    flags = dict(view.notes.flags)
+    """Returns the notes of a view with those of changed chapters at the present ids of their
+    chunks, as far as these are spoken as before; flags also stay where the id is the same."""
+    flags, reviewed = dict(view.notes.flags), dict(view.notes.reviewed)
     for number, steps in chapters.items():
         old_steps = view.chapters.get(number, ())
-        if old_steps != steps and any(step.id in flags for step in old_steps):
-            old_ids = {step.key: step.id for step in reversed(old_steps)}
-            moved = {
-                step.id: view.notes.flags.get(old_ids.get(step.key, step.id), ()) for step in steps
-            }
-            flags = {
-                chunk: rows
-                for chunk, rows in flags.items()
-                if chunk not in view.steps or (view.steps[chunk].chapter != number)
-            } | {chunk: rows for chunk, rows in moved.items() if rows}
-    return replace(view.notes, flags=flags)
+        if old_steps == steps:
+            continue
+        for step in old_steps:
+            flags.pop(step.id, None)
+            reviewed.pop(step.id, None)
+        old_ids: dict[str, list[str]] = {}
+        for step in reversed(old_steps):
+            old_ids.setdefault(step.key, []).append(step.id)
+        for step in steps:
+            same = old_ids.get(step.key)
+            # the same words may be said several times: in the same order
+            old_id = (same.pop() if len(same) > 1 else same[0]) if same else step.id
+            if rows := view.notes.flags.get(old_id):
+                flags[step.id] = rows
+            if same and old_id in view.notes.reviewed:
+                reviewed[step.id] = view.notes.reviewed[old_id]
+    return replace(view.notes, flags=flags, reviewed=reviewed)
 
 
 class UndoState(TypedDict):

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from narrator import files
 from narrator.pipeline import edits, new_characters, pickups, reviews
 from narrator.pipeline.book_plan import BookPlan
 from narrator.pipeline.pickups import Pickup
@@ -259,6 +261,73 @@ def test_what_was_reviewed_is_kept_and_taken_back(studio: Opened) -> None:
     assert studio.page.get("/api/book").json["chapters"][0]["reviewed"] == 2
     studio.page.post("/api/reviewed", {"chunks": ["1.1"], "yes": False})
     assert [row["reviewed"] for row in studio.chapter()["chunks"]][:3] == [False, False, True]
+
+
+def test_a_chorus_is_reviewed_as_one(studio: Opened) -> None:
+    studio.page.post("/api/reviewed", {"chunks": ["1.4"], "yes": True})
+    assert [row["id"] for row in studio.chapter()["chunks"] if row["reviewed"]] == ["1.4"]
+
+
+@pytest.fixture
+def refrain(tmp_path: Path) -> Iterator[Opened]:
+    """A book in which Ada says the same words in three places, by one take."""
+    out = "Ada: Not far now.\n\nIt rained.\n\n***\n\nAda: Not far now.\n\nBen: I am cold.\n"
+    studios.render(studios.write(tmp_path, out=out, home="They ran.\n\nAda: Not far now.\n"))
+    with studios.opened(tmp_path) as found:
+        assert len({found.session.view.step(id).key for id in ("1.1", "1.3", "2.2")}) == 1
+        yield found
+
+
+def reviewed_ids(studio: Opened) -> list[str]:
+    chunks = [*studio.chapter()["chunks"], *studio.chapter(2)["chunks"]]
+    return [row["id"] for row in chunks if row["reviewed"]]
+
+
+def test_a_line_is_reviewed_where_it_was_heard_alone(refrain: Opened) -> None:
+    refrain.page.post("/api/reviewed", {"chunks": ["1.1", "1.2"], "yes": True})
+    assert reviewed_ids(refrain) == ["1.1", "1.2"]
+    chapters = refrain.page.get("/api/book").json["chapters"]
+    assert [row["reviewed"] for row in chapters] == [2, 0]
+    refrain.page.post("/api/reviewed", {"chunks": ["2.2"], "yes": True})
+    refrain.page.post("/api/reviewed", {"chunks": ["1.1"], "yes": False})
+    assert reviewed_ids(refrain) == ["1.2", "2.2"]
+
+
+def test_a_review_stays_at_its_place_when_text_is_inserted(refrain: Opened) -> None:
+    refrain.page.post("/api/reviewed", {"chunks": ["1.3", "1.4"], "yes": True})
+    out = refrain.session.path / "out.md"
+    out.write_text("Ben: Oh.\n\n" + out.read_text())
+    refrain.session.show_edit()
+    assert reviewed_ids(refrain) == ["1.4", "1.5"]
+    refrain.look()
+    assert reviewed_ids(refrain) == ["1.4", "1.5"]
+
+
+def test_a_mark_without_a_place_is_for_all_places_of_its_take(refrain: Opened) -> None:
+    step = refrain.session.view.step("1.1")
+    take = refrain.session.view.book.takes.current(step)
+    assert take is not None
+    marks = reviews.path_of(refrain.session.view.project)
+    files.save_json(marks, {step.key: f"{take.content[:16]} Ann"})
+    refrain.look()
+    assert reviewed_ids(refrain) == ["1.1", "1.3", "2.2"]
+    refrain.page.post("/api/reviewed", {"chunks": ["1.3"], "yes": False})
+    assert reviewed_ids(refrain) == ["1.1", "2.2"]
+    assert refrain.chapter()["chunks"][0]["reviewer"] == "Ann"
+
+
+def test_a_take_that_stands_once_stays_reviewed_when_the_text_around_it_changes(
+    refrain: Opened,
+) -> None:
+    refrain.page.post("/api/reviewed", {"chunks": ["1.2"], "yes": True})
+    out = refrain.session.path / "out.md"
+    out.write_text(
+        out.read_text().replace("I am cold", "I am wet").replace("Not far", "Not so far")
+    )
+    refrain.look()
+    assert reviewed_ids(refrain) == ["1.2"]
+    refrain.page.post("/api/reviewed", {"chunks": ["1.2"], "yes": False})
+    assert reviewed_ids(refrain) == []
 
 
 def test_a_flag_is_a_pickup_and_is_ticked_off(studio: Opened) -> None:
