@@ -635,6 +635,11 @@ def _progress_reports(blobs: Path, download: Download, on_progress: Progress) ->
     on_progress(download.bytes, download.bytes)
 
 
+def fetched_bytes(family: Family) -> int:
+    """Returns the bytes in the hub's cache of a family's model, complete or not."""
+    return _folder_size(_repository_folder(repository_id(family.hub)) / "blobs")
+
+
 def _folder_size(folder: Path) -> int:
     total = 0
     for path in folder.glob("*"):

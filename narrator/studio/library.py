@@ -29,6 +29,7 @@ from narrator.studio import people, server
 from narrator.studio.book_app import BookApp
 from narrator.studio.events import Events
 from narrator.studio.import_routes import ImportRoutes
+from narrator.studio.model_fetch import ModelFetch
 from narrator.studio.pages import start_page, static_response
 from narrator.studio.people import OWNER, Guests, LinkKeys
 from narrator.studio.projects import ProgressCounts, find_project, find_projects, project_row
@@ -46,6 +47,7 @@ class Library:
     def __init__(self, folder: Path) -> None:
         self.folder = folder.resolve()
         self._imports = ImportRoutes(self.folder)
+        self._model_fetch = ModelFetch()
         self.app: Starlette = server.app(
             [
                 Route("/", self.page),
@@ -55,6 +57,7 @@ class Library:
                 Route("/api/projects/{id}/progress", self.progress),
                 Route("/api/projects/{id}/open", self.open, methods=["POST"]),
                 *self._imports.routes(),
+                *self._model_fetch.routes(),
                 Mount("/book/{id}", _Dispatcher(self)),
             ]
         )
@@ -92,6 +95,7 @@ class Library:
     def close(self) -> None:
         self._progress.close()
         self._imports.uploads.close()
+        self._model_fetch.close()
         for id in list(self._books):
             self._close_book(id)
 

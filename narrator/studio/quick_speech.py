@@ -118,6 +118,11 @@ def why_not_here(spec: EngineSpec, language: str) -> str:
     models = spec.model.find(settings, None, ignore_message) if spec.model else ()
     if missing := "; ".join(model.note for _, model in models if model.path is None):
         return missing
+    return cannot_speak(spec, language)
+
+
+def cannot_speak(spec: EngineSpec, language: str) -> str:
+    """Returns why an engine cannot speak a language, wherever its model is; "" if it can."""
     try:
         return "" if spec.speaks(language) else f"{spec.title} does not speak {language}"
     except EngineUnavailable as error:

@@ -23,12 +23,13 @@ from narrator.engines.registry import ENGINES
 from narrator.engines.spec import EngineSpec
 from narrator.engines.voice import Voice
 from narrator.errors import UsageError
+from narrator.installation import install_command
 from narrator.pipeline import edits, estimate
 from narrator.pipeline.jobs.protocol import AuditionLine, Job
 from narrator.pipeline.manuscript import lexicon_of
 from narrator.project.other_engine import chosen_engine
 from narrator.sound.formats import MEDIA_TYPES
-from narrator.studio import quick_speech, ranges
+from narrator.studio import model_fetch, quick_speech, ranges
 from narrator.studio.jobs import Jobs
 from narrator.studio.quick_speech import QuickVoice
 from narrator.studio.session import NotFound, ProjectSession, ProjectSnapshot
@@ -74,7 +75,7 @@ class VoiceRoutes:
             absent = []
             for spec in quick_speech.engines_without_settings():
                 if note := quick_speech.why_not_here(spec, language):
-                    absent.append({"title": spec.title, "note": note})
+                    absent.append(_absent_row(spec, language, note))
                 else:
                     rows += _voice_rows(spec, view)
             return {"voices": rows, "absent": absent, "chosen": _chosen(view, rows)}
@@ -185,6 +186,18 @@ def _engine_and_voice(body: Any) -> tuple[str, str]:
     if engine not in {spec.name for spec in quick_speech.engines_without_settings()}:
         raise UsageError("there is no such engine here")
     return engine, voice
+
+
+def _absent_row(spec: EngineSpec, language: str, note: str) -> dict[str, Any]:
+    """Returns the row of an engine that is not here. If the page can fetch its model, the row has
+    the model's bytes, or the command that installs missing packages first."""
+    row: dict[str, Any] = {"engine": spec.name, "title": spec.title, "note": note}
+    if spec.name != model_fetch.ENGINE or quick_speech.cannot_speak(spec, language):
+        return row
+    if spec.missing_packages(quick_speech.settings_here(spec)):
+        return row | {"install": install_command(spec.name)}
+    assert spec.model is not None
+    return row | {"bytes": spec.model.family.download}
 
 
 def _voice_rows(spec: EngineSpec, view: ProjectSnapshot) -> list[dict[str, Any]]:

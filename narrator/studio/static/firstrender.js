@@ -4,6 +4,7 @@
 import { bytes, get, heard, post } from "./api.js";
 import { byId, fill, h, icon, refill } from "./dom.js";
 import { CODEC_HINT, complain, say } from "./messages.js";
+import { toFetch, toInstall, withCode } from "./modelfetch.js";
 import { openOnServer } from "./opening.js";
 import { emit } from "./store.js";
 import { counted, percent, roughly, sizeWords, span, stageName, timeLeft } from "./words.js";
@@ -133,9 +134,12 @@ const nameOf = (one) =>
 function drawVoice() {
   const { voices, absent } = book.voices;
   const engines = [...new Set(voices.map((one) => one.engine))];
+  const offered = absent.filter((one) => one.bytes || one.install);
+  const lacking = absent.filter((one) => !offered.includes(one));
   refill(
     places.voice,
     heading("voice", "Voice"),
+    ...offered.map((one) => (one.bytes ? toFetch(one, fetched) : toInstall(one))),
     ...engines.map((engine) => {
       const rows = voices.filter((one) => one.engine === engine);
       return h(
@@ -150,7 +154,7 @@ function drawVoice() {
         h("ul", {}, ...rows.map(voiceRow)),
       );
     }),
-    absent.length
+    lacking.length
       ? h(
           "details",
           {},
@@ -158,11 +162,21 @@ function drawVoice() {
           h(
             "ul",
             { class: "remarks" },
-            ...absent.map(({ title, note }) => h("li", {}, h("b", {}, title), `: ${note}`)),
+            ...lacking.map(({ title, note }) => h("li", {}, h("b", {}, title), ": ", ...withCode(note))),
           ),
         )
       : null,
   );
+}
+
+/** The voices that were fetched: the first is proposed, unless the book has one. */
+async function fetched() {
+  const mine = book;
+  mine.voices = await get(api("voices"));
+  if (book !== mine) return;
+  if (!mine.voices.chosen) mine.chosen = mine.voices.voices[0];
+  drawVoice();
+  drawRender();
 }
 
 function voiceRow(one) {
