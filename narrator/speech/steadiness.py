@@ -69,7 +69,7 @@ class Measure:
     """None where the take does not tell."""
     noticeable: float
     """The deviation from which on listeners notice it between two passages, in semitones, octaves
-    of pace, or dB."""
+    of pace, dB, or seconds of echo."""
     more: str
     less: str
     """Messages for a positive and a negative {deviation}, of a speaker who is usual otherwise."""
@@ -126,6 +126,9 @@ MEASURES = (
     Measure("noise", _noise, 12.0,
             "{deviation:.0f} dB more noise in its pauses than this speaker usually has",
             "{deviation:.0f} dB less noise in its pauses than this speaker usually has"),
+    Measure("echo", lambda take: take.figures.decay or None, 0.07,
+            "echoes {deviation:.2f} s longer than this speaker usually does",
+            "echoes {deviation:.2f} s less than this speaker usually does"),
     Measure("pitch change", lambda take: take.figures.pitch_change, 5.0,
             "rises by {deviation:.1f} semitones more than usual",
             "falls by {deviation:.1f} semitones more than usual"),

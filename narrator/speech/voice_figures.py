@@ -38,6 +38,9 @@ _MIN_CHANGE_SECONDS = 3.0
 """Seconds of speech from which on the first third of a take is compared with the last."""
 _PAUSE_FRAMES = 15
 """Frames of silence from which on it is a pause."""
+_DECAY_DB = (12.0, 32.0)
+"""dB under clear speech between which a decay is timed."""
+_MAX_DECAY_FRAMES = 40
 _MIN_TIMED_LETTERS = 8
 """Letters in a third of a take that tell its pace."""
 
@@ -56,6 +59,8 @@ class VoiceFigures:
     """Share of the take that is pauses."""
     noise: float = 0.0
     """dB full scale of the quietest twentieth from the first sound to the last."""
+    decay: float = 0.0
+    """Seconds in which sounds that end die away: longer in a room that echoes."""
     start_pitch: float = 0.0
     """Of the first third of a take of three seconds or more, else of all of it, in Hz."""
     start_level: float = 0.0
@@ -143,6 +148,7 @@ def measure_voice(
         pace=round(expected_seconds / sound_seconds, 3),
         pauses=round(1 - sound_seconds / (stop - start), 3),
         noise=round(float(np.percentile(frames.levels[spoken], 5)), 1),
+        decay=round(_decay_seconds(frames), 3),
         start_pitch=round(float(np.median(beginning.pitches)), 1),
         start_level=round(beginning.level, 2),
         pitch_change=round(pitch_change, 2),
@@ -183,6 +189,20 @@ def _pitches(samples: Floats, rate: int, count: int) -> NDArray[np.float64]:
     padded[: len(kept)] = kept
     windows = np.lib.stride_tricks.sliding_window_view(padded, tracker.frame_samples)
     return tracker.pitches(windows[::hop][:count])
+
+
+def _decay_seconds(frames: Frames) -> float:
+    """Returns the median time of all falls from loud to soft without another rise between; 0 if
+    there is none."""
+    loud, soft = (frames.speech_level - fall for fall in _DECAY_DB)
+    is_loud, is_soft = frames.levels > loud, frames.levels < soft
+    falls: list[int] = []
+    for last_loud in np.flatnonzero(is_loud[:-1] & ~is_loud[1:]).tolist():
+        after = slice(last_loud + 1, last_loud + 1 + _MAX_DECAY_FRAMES)
+        soft_frames = np.flatnonzero(is_soft[after])
+        if len(soft_frames) and not is_loud[after][: soft_frames[0]].any():
+            falls.append(int(soft_frames[0]) + 1)
+    return float(np.median(falls)) * HOP_SECONDS if falls else 0.0
 
 
 def _pace_change(words: Sequence[TimedWord], first_stop: float, last_start: float) -> float:

@@ -21,6 +21,7 @@ def take(
     voice = VoiceFigures(
         pitch=120 * 2 ** (draw.normal(0, 0.02)),
         pitch_range=6.0,
+        decay=0.04 + 0.005 * draw.random(),
         pauses=0.1,
         noise=-65.0,
         start_pitch=130 * 2 ** (draw.normal(0, 0.02)),
@@ -67,6 +68,7 @@ def test_no_take_of_a_steady_voice_sticks_out():
         ({"pace_change": 1.0}, "speeds up by 100 %"),
         ({"level_change": -9.0}, "fades by 9.0 dB more than usual"),
         ({"noise": -45.0}, "20 dB more noise in its pauses than this speaker usually has"),
+        ({"decay": 0.15}, "s longer than this speaker usually does"),
         ({"start_pitch": 190.0}, "semitones too high for the line before"),
         ({"start_level": -30.0}, "dB too soft for the line before"),
     ],

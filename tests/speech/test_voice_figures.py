@@ -64,6 +64,16 @@ def test_timbre_is_independent_of_level_and_pitch_but_not_of_the_spectrum():
     assert np.sqrt(np.square(timbres[0] - timbres[2]).mean()) > 4
 
 
+def test_an_echo_is_heard_where_sounds_die_away():
+    dry = np.concatenate([buzz(0.6, 120), silence(0.5)] * 4)
+    draw = np.random.default_rng(1)
+    times = np.arange(round(0.4 * RATE)) / RATE
+    room = draw.standard_normal(len(times)) * 10 ** (-3 * times / 0.4)
+    wet = dry + 0.6 * np.convolve(dry, room / np.sqrt(np.square(room).sum()))[: len(dry)]
+    assert measured(dry).decay < 0.05
+    assert measured(wet.astype(np.float32)).decay > measured(dry).decay + 0.05
+
+
 def test_a_take_without_a_voice_has_no_figures():
     assert measured(sounds.noise(4)) == VoiceFigures()
 
