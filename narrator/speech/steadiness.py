@@ -29,7 +29,7 @@ MIN_SECONDS = 2.0
 """Seconds of speech from which on a take is compared."""
 MIN_TAKES = 8
 """Takes that tell what is usual."""
-MAX_SPREADS = 5.0
+MAX_SPREADS = 4.0
 """Spreads beyond which a take sticks out, if its deviation is large enough to be noticed. Normal
 spreads of independent takes; speech has longer tails."""
 _NORMAL_SPREAD = 1.4826
