@@ -67,14 +67,16 @@ def test_a_take_that_was_altered_sticks_out_and_takes_without_measures_are_measu
     looked_at = []
     found = steadiness.measure(plan(book), on_progress=lambda done, _: looked_at.append(done))
     found_count = len(found.takes)
-    (outlier,) = found.outliers
-    assert outlier.step.id == step.id
+    outlier = next(take for take in found.outliers if take.step.id == step.id)
+    others = [reason.measure for take in found.outliers if take is not outlier
+              for reason in take.reasons]  # fmt: skip
+    assert all("seam" in measure for measure in others)  # of what goes on from it
     assert "pitch" in {one.measure for one in outlier.reasons}
     assert len(looked_at) == len(before.steps)
     assert rate == record.sample_rate
     report = data.report_row(plan(book), facts.gather(plan(book)))["steadiness"]
     assert report["unmeasured"] == 1  # reports read no sound
-    assert report["count"] == len(report["dots"]) == found_count - 1
+    assert report["count"] == found_count - 1
 
 
 def test_only_takes_above_one_are_circles_in_the_report(book):
@@ -86,6 +88,6 @@ def test_only_takes_above_one_are_circles_in_the_report(book):
     voice = {**record.voice, "pitch": 1.4 * record.voice["pitch"]}
     store.put(replace(record, voice=voice, words=""), store.read(step.key)[0], None)
     report = data.report_row(plan(book), facts.gather(plan(book)))["steadiness"]
-    assert [circle["place"]["chunk"] for circle in report["outliers"]] == [step.id]
+    assert step.id in [circle["place"]["chunk"] for circle in report["outliers"]]
     heights = [circle["height"] for circle in report["outliers"]]
     assert max(height for _, height in report["dots"]) <= 1 < min(heights)
