@@ -231,6 +231,42 @@ def test_the_button_undo_of_a_pin_waits_for_the_edits_after_it(slow: Studio) -> 
     travels(slow, "“Kirkcudbright”")
 
 
+# -- the panel while somebody writes in it ---------------------------------------------------------
+
+
+def play_until(studio: Studio, chunk: str) -> None:
+    """The sound goes on to a line and rests; by a script, which leaves the focus alone."""
+    studio.page.evaluate("document.getElementById('play').click()")
+    expect(studio.chunk(chunk)).to_have_attribute("aria-current", "true")
+    studio.page.evaluate("document.getElementById('sound').pause()")
+
+
+def test_the_panel_stays_while_somebody_writes_in_it_and_follows_afterwards(
+    studio: Studio,
+) -> None:
+    page, number = studio.page, studio.page.locator("#pane-chunk .number")
+    page.locator("#slower").click(click_count=5)
+    studio.render()
+    studio.press("d")
+    speed = page.locator("[name=speed]")
+    expect(speed).to_be_focused()
+    play_until(studio, "1.2")
+    expect(number).to_have_text("1.1")
+    expect(speed).to_be_focused()
+    page.keyboard.type("0.85")
+    page.evaluate("document.activeElement.blur()")
+    play_until(studio, "1.3")
+    expect(number).to_have_text("1.1")
+    studio.press("j", "k")  # what was written is there again
+    expect(number).to_have_text("1.1")
+    expect(speed).to_have_value("0.85")
+    page.get_by_role("button", name="As usual").click()
+    expect(speed).to_have_value("1")
+    page.evaluate("document.activeElement.blur()")
+    play_until(studio, "1.2")
+    expect(number).to_have_text("1.2")
+
+
 # -- the sound around windows ----------------------------------------------------------------------
 
 

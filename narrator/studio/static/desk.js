@@ -11,8 +11,13 @@ import { counted, settingName } from "./words.js";
 const NOTES = { cfg: "How closely text and voice are followed", steps: "More steps take longer" };
 const MOST = 32;
 
-/** The form stays while the chunk and what it can be given stay: somebody writes in it. */
-let form = { of: "", element: null };
+/**
+ * The form stays while the chunk and what it can be given stay: somebody writes in it. `sent` is what
+ * it said at first, or when it was sent last.
+ */
+let form = { id: "", of: "", element: null, sent: "" };
+/** Forms of other chunks in which something was written and not sent. @type {Map<string, typeof form>} */
+const begun = new Map();
 /** The chunk whose desk is to be opened as soon as it is drawn. */
 let wanted = "";
 
@@ -20,10 +25,21 @@ let wanted = "";
 export function desk(chunk, detail) {
   if (!detail) return null;
   const of = JSON.stringify([chunk.id, detail.desk, detail.retakes]);
-  if (form.of !== of) form = { of, element: build(chunk.id, detail.desk) };
+  if (form.of !== of) {
+    if (isChanged()) begun.set(form.of, form);
+    form = begun.get(of) ?? { id: chunk.id, of, element: build(chunk.id, detail.desk), sent: "" };
+    form.sent ||= written(form);
+    begun.delete(of);
+  }
   if (wanted === chunk.id) setTimeout(focus);
   return form.element;
 }
+
+const written = ({ element }) => new URLSearchParams(new FormData(element.querySelector("form"))).toString();
+const isChanged = () => Boolean(form.element) && written(form) !== form.sent;
+
+/** Whether something was written on the desk of the chosen chunk and not sent. */
+export const isBegun = () => form.id === chosenChunk()?.id && isChanged();
 
 const capital = (words) => words[0].toUpperCase() + words.slice(1);
 
@@ -86,12 +102,14 @@ function build(id, { style, no_style: noStyle, settings, seed }) {
 }
 
 function resetTo(element, { style, settings }) {
+  const own = form;
   // After the form's own reset, which empties what was set by value.
   setTimeout(() => {
     if (element.elements.style) element.elements.style.value = style;
     element.elements.speed.value = 1;
     for (const one of settings) element.elements[one.name].value = one.value;
     if (element.elements.count) element.elements.count.value = kept("count", 1);
+    own.sent = written(own);
   });
 }
 
@@ -114,7 +132,11 @@ async function send(id, element, { style, settings, isOne }) {
     parameters: Object.fromEntries(changed.map((one) => [one.name, Number(value(one.name))])),
     style: styled === style ? null : styled,
   };
-  if (await submit(job)) say(`${id} is to be spoken so${count > 1 ? `, ${count} times` : ""}`, "job");
+  const own = form;
+  const sent = written(own);
+  if (!(await submit(job))) return;
+  own.sent = sent;
+  say(`${id} is to be spoken so${count > 1 ? `, ${count} times` : ""}`, "job");
 }
 
 /** Opens the desk of the chosen chunk; the key leads here. */
@@ -125,7 +147,7 @@ export function openDesk() {
 }
 
 function focus() {
-  if (!form.of.startsWith(JSON.stringify([wanted]).slice(0, -1))) return;
+  if (form.id !== wanted) return;
   wanted = "";
   form.element.open = true;
   const first = form.element.querySelector("input:not(:disabled)");

@@ -2,12 +2,12 @@
 
 import { act, attempt, flagging, isUnspoken, oneReading, review, speakAgain, tick } from "./actions.js";
 import { chunkDetail, post } from "./api.js";
-import { desk } from "./desk.js";
-import { byId, h, icon, refill } from "./dom.js";
+import { desk, isBegun } from "./desk.js";
+import { byId, h, icon, isWriting, refill } from "./dom.js";
 import { editWords, flag, sayItAs } from "./edits.js";
 import { waiting } from "./jobs.js";
 import { kept, keep } from "./kept.js";
-import { playFrom, isPlaying } from "./player.js";
+import { holdWhile, isHeld, isPlaying, playFrom } from "./player.js";
 import { canEdit } from "./rights.js";
 import { heardNow } from "./samples.js";
 import { giveSpeaker } from "./speakers.js";
@@ -89,7 +89,7 @@ function head(chunk) {
       ),
     ),
     h("blockquote", { class: color, ...scriptOf(chunk) }, chunk.text),
-    state.held && isPlaying() && state.playing !== place
+    isHeld() && isPlaying() && state.playing !== place
       ? h(
           "button",
           { class: "link", "data-keep": "let-go", onclick: letGo },
@@ -100,6 +100,7 @@ function head(chunk) {
 }
 
 function letGo() {
+  document.activeElement.blur();
   state.held = false;
   choose(state.playing, { scroll: false });
 }
@@ -242,7 +243,8 @@ on("chosen", () => {
   if (detail?.id === chosenChunk()?.id) draw();
   else ask(isPlaying() ? 250 : 60);
 });
-on("playing", () => state.held && draw());
+holdWhile(() => (box.contains(document.activeElement) && isWriting(document.activeElement)) || isBegun());
+on("playing", () => isHeld() && draw());
 on("chapter", () => ask(0));
 on("opened", () => (detail = null));
 function drawWaiting() {

@@ -25,6 +25,13 @@ let cue = -1;
 /** The last address that could not be read. */
 let failed = "";
 
+/** Whether somebody writes about the chosen chunk; the page decides. */
+let isWritten = () => false;
+/** @param {() => boolean} f */
+export const holdWhile = (f) => (isWritten = f);
+/** Whether the choice stays where it is while the sound goes on. */
+export const isHeld = () => state.held || isWritten();
+
 const RATES = [0.5, 0.6, 0.7, 0.8, 0.9, 1, 1.1, 1.2, 1.3, 1.4, 1.5, 1.75, 2, 2.25, 2.5, 2.75, 3];
 
 export const isPlaying = () => !audio.paused;
@@ -173,7 +180,7 @@ function notice(follow) {
     state.playing = chunk;
     emit("playing", { before });
   }
-  if (follow && chunk >= 0 && !state.held && chunk !== state.chosen)
+  if (follow && chunk >= 0 && chunk !== state.chosen && !isHeld())
     choose(chunk, { scroll: false });
 }
 
@@ -208,7 +215,7 @@ audio.addEventListener("loadedmetadata", () => {
 });
 audio.addEventListener("ended", () => {
   const next = state.book?.chapters.find((one) => one.number === state.chapter.number + 1);
-  if (next) openChapter(next.number, { play: true });
+  if (next && !isWritten()) openChapter(next.number, { play: true });
 });
 audio.addEventListener("error", () => {
   if (!loaded || !audio.src) return;

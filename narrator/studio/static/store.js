@@ -27,7 +27,7 @@ export const state = {
   chosen: -1,
   /** The chunk that is heard, or would be. */
   playing: -1,
-  /** Whether the choice stays where it is while the sound goes on. */
+  /** Whether the choice stays where it is while the sound goes on, as somebody is at work there. */
   held: false,
   /** Whether the chosen chunk's voice can read it in another way. */
   retakes: true,
