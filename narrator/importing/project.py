@@ -62,7 +62,7 @@ def write_project(book: Book, target: Path, original: Path | None = None) -> Wri
     target = target.resolve()
     temporary_folder = target.parent / f".{target.name}.import-{os.getpid()}-{secrets.token_hex(4)}"
     remove_abandoned_folders(target.parent)
-    report = target / _REPORT_FILE if _REPORT_FILE in contents else None
+    report = target / REPORT_FILE if REPORT_FILE in contents else None
     try:
         if target.exists() and not target.is_dir():
             raise UsageError(f"{target} is a file; name a folder for the project")
@@ -125,7 +125,7 @@ def _folded(text: str) -> str:
 def _is_import(folder: Path) -> bool:
     """Returns whether an import made the folder, even one that wrote no record."""
     return (folder / "book.yaml").is_file() and (
-        (folder / _RECORD_FILE).is_file() or (folder / _REPORT_FILE).is_file()
+        (folder / _RECORD_FILE).is_file() or (folder / REPORT_FILE).is_file()
     )
 
 
@@ -155,7 +155,7 @@ def _update_import(
         if (
             current_hash is None
             or current_hash == recorded_hashes.get(name)
-            or name == _REPORT_FILE
+            or name == REPORT_FILE
         ):
             replaced += current_hash is not None
             files.write(path, content)
@@ -266,7 +266,7 @@ def starter_book(folder: Path, choices: Choices = Choices()) -> Book:  # noqa: B
     )
 
 
-_REPORT_FILE = "import-report.md"
+REPORT_FILE = "import-report.md"
 _SOURCE_FILE = "source.epub"
 _STARTER = """\
 # Chapter One
@@ -297,7 +297,7 @@ def _project_files(book: Book, original: Path | None) -> dict[str, bytes]:
         ".gitignore": "build/\n",
     }
     if book.source:
-        texts[_REPORT_FILE] = _format_report(book, chapter_files, left_out_files)
+        texts[REPORT_FILE] = _format_report(book, chapter_files, left_out_files)
     texts |= {
         name: chapter.markdown for name, chapter in zip(chapter_files, book.chapters, strict=True)
     }

@@ -23,7 +23,7 @@ from narrator.delivery import postflight
 from narrator.errors import DamagedTake, UserError
 from narrator.pipeline.book_plan import BookPlan
 from narrator.pipeline.pickups import read_pickups
-from narrator.pipeline.places import Passage
+from narrator.pipeline.places import Passage, passages_of
 from narrator.quantities import pluralize
 from narrator.report.facts import ChapterFacts, File, Pace, Pause, ProjectFacts
 from narrator.report.sound import Curve, ReportObserver, Sounds, measure
@@ -103,7 +103,8 @@ def report_row(
             {**asdict(unspoken), "chapter": unspoken.chapter + 1, "text": _shorten(unspoken.text)}
             for unspoken in facts.left_out
         ],
-        "pickups": [{**asdict(row), "text": _shorten(row.text)} for row in read_pickups(book)[0]],
+        "import_report": facts.import_report,
+        "pickups": list(_pickup_rows(book)),
     }
 
 
@@ -224,6 +225,20 @@ def _file_rows(
 def _place_row(passage: Passage) -> Row:
     row = asdict(passage)
     return {**row, "chapter": passage.chapter + 1, "text": _shorten(passage.text)}
+
+
+def _pickup_rows(book: BookPlan) -> Iterator[Row]:
+    """Yields the list of pickups; `place` is None where the text is gone."""
+    pickups, _ = read_pickups(book)
+    chunks = {pickup.chunk for pickup in pickups if not pickup.is_lost}
+    steps = [step for step in book.steps if step.id in chunks]
+    places = {place.chunk: _place_row(place) for place in passages_of(book, steps)}
+    for pickup in pickups:
+        yield {
+            **asdict(pickup),
+            "text": _shorten(pickup.text),
+            "place": None if pickup.is_lost else places[pickup.chunk],
+        }
 
 
 def _shorten(text: str) -> str:

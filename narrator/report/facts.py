@@ -19,6 +19,7 @@ from typing import Any
 
 from narrator.delivery import layout, products
 from narrator.delivery.output_manifest import MadeFile
+from narrator.importing.project import REPORT_FILE
 from narrator.pipeline import steadiness
 from narrator.pipeline.accounting import Accounting, account
 from narrator.pipeline.book_plan import BookPlan
@@ -235,6 +236,9 @@ class ProjectFacts:
     apart: tuple[UnevenUnison, ...]
     """Unisons of more than `ENDS_APART`, the worst first."""
     left_out: tuple[Unspoken, ...]
+    """Text of its chapters; what an import left out has never been in one."""
+    import_report: str
+    """Name of the file that lists what the import left out; empty where there is none."""
     chains: Chains
     files: tuple[File, ...]
     folder: Path
@@ -313,6 +317,7 @@ def gather(book: BookPlan, now: datetime | None = None) -> ProjectFacts:
             )
         ),
         left_out=tuple(_left_out(book)),
+        import_report=REPORT_FILE if (project.root / REPORT_FILE).is_file() else "",
         chains=_chains(book, records),
         files=files,
         folder=book.folders.finished,

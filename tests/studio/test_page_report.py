@@ -79,3 +79,36 @@ def test_the_saved_report_draws_itself_and_plays_a_take(
     page.locator("#player-1").evaluate("player => player.load()")
     expect(page.locator("article").first).to_contain_text("was not handed on with this page")
     context.close()
+
+
+PICKUPS = """\
+done,chapter,time,chunk,speaker,source,text,note,who
+,2,00:00:01.0,2.2,Ada,home.md:3,At last.,Slower here; the walk is a long one,Ann
+x,1,,1.2,Ada,out.md:5,Not far now.,Tired,
+,2,00:00:03.0,2.9,narrator,chapters/02-the-arrival-of-the-stranger-at-the-inn.md:145,Zebras.,“oo”,Ben
+"""
+
+
+def test_pickups_in_the_report_name_people_and_lead_to_their_lines(
+    chromium: Browser, spoken: Path, tmp_path: Path
+) -> None:
+    folder = shutil.copytree(spoken, tmp_path / "book")
+    (folder / "book.pickups.csv").write_text(PICKUPS, encoding="utf-8")
+    (folder / "import-report.md").write_text("# Import of a.docx\n", encoding="utf-8")
+    with opened(chromium, folder) as studio:
+        studio.page.set_viewport_size({"width": 1440, "height": 900})
+        studio.press("b")
+        table = studio.page.get_by_role("region", name="Table: Pickups")
+        expect(table.locator("tbody tr")).to_have_count(3)
+        cells = table.locator("tbody tr").nth(0).locator("td")
+        heads = table.locator("th").all_inner_texts()
+        expect(cells.nth(heads.index("noted by"))).to_have_text("Ann")
+        states = table.locator(f"td:nth-child({heads.index('state') + 1})")
+        expect(states).to_have_text(["to do", "done", "its text is gone"])
+        assert table.evaluate("box => box.scrollWidth <= box.clientWidth")
+        left_out = studio.page.locator("section[aria-labelledby=report-unspoken]")
+        expect(left_out).to_contain_text("import-report.md")
+        cells.get_by_role("button", name="2.2").click()
+        expect(studio.page.locator("#pane-chunk .number")).to_have_text("2.2")
+        expect(studio.page.locator("#play")).to_have_attribute("aria-label", "Pause")
+        studio.press("Space")

@@ -244,7 +244,7 @@ export const legend = (name, words) =>
  * @param {string} caption @param {[string, string][]} columns @param {unknown[][]} rows of cells
  */
 export function table(caption, columns, rows) {
-  const cell = (content, i) => h("td", { class: columns[i][1] || null }, content);
+  const cell = (content, i) => h("td", { class: columns[i][1] || null }, ...[content].flat());
   return h(
     "div",
     { class: "scroll", tabindex: 0, role: "region", "aria-label": `Table: ${caption}` },

@@ -232,8 +232,11 @@ function pitch(data, hands) {
 // -- takes -----------------------------------------------------------------------------------------
 
 const PLACE = [["line", "c"]];
-const ORIGIN = [["text", "w"], ["speaker", "c"], ["source", "s"]];
-const origin = (place) => [own(place.text), own(place.speaker), own(place.source)];
+const ORIGIN = [["text, source", "w"], ["speaker", "c"]];
+const origin = ({ text, source, speaker }) => [
+  [own(text), h("bdi", { class: "s" }, source)],
+  own(speaker),
+];
 
 const RATIOS = [0.25, 0.33, 0.5, 0.67, 0.8, 1, 1.25, 1.5, 2, 3, 4];
 
@@ -466,9 +469,11 @@ function chains({ chains: { lengths, modes, pinned } }) {
 
 // -- lists -----------------------------------------------------------------------------------------
 
-function leftOut({ left_out: all }) {
-  if (!all.length) return [h("p", {}, "Nothing: all text is spoken.")];
+function leftOut({ left_out: all, import_report: list }) {
+  const imported = list ? note(`What the import left out of the manuscript is in none of the chapters: it is listed in ${list}, in the book's folder.`) : null;
+  if (!all.length) return [h("p", {}, "Nothing: all text of the book's chapters is spoken."), imported];
   return [
+    imported,
     table(
       "Left out",
       [["text", "w"], ["why", "c"], ["source", "s"], ["chapter", "n"]],
@@ -477,13 +482,22 @@ function leftOut({ left_out: all }) {
   ];
 }
 
-function pickups({ pickups: all }) {
+function pickups({ pickups: all }, hands) {
   if (!all.length) return null;
+  const isNamed = all.some(({ who }) => who);
+  const time = ({ place, time: written }) => (place ? (place.start === null ? "" : clock(place.start)) : written.replace(/\.\d+$/, ""));
   return [
     table(
       "Pickups",
-      [["line", "c"], ["time", "n"], ["note", "w"], ["state", "c"], ...ORIGIN],
-      all.map((one) => [one.chunk, one.time, own(one.note), one.is_lost ? "its text is gone" : one.done ? "done" : "", ...origin(one)]),
+      [...PLACE, ["time", "n"], ["note", "w"], ...(isNamed ? [["noted by", "c"]] : []), ["state", ""], ...ORIGIN],
+      all.map((one) => [
+        one.place ? hands.go(one.place) : one.chunk,
+        time(one),
+        own(one.note),
+        ...(isNamed ? [own(one.who)] : []),
+        one.is_lost ? "its text is gone" : one.done ? "done" : "to do",
+        ...origin(one),
+      ]),
     ),
   ];
 }
