@@ -152,11 +152,7 @@ def _update_import(
         current_hash = file_content(path) if path.is_file() else None
         if current_hash == hashes[name]:
             continue
-        if (
-            current_hash is None
-            or current_hash == recorded_hashes.get(name)
-            or name == REPORT_FILE
-        ):
+        if current_hash is None or current_hash == recorded_hashes.get(name) or name == REPORT_FILE:
             replaced += current_hash is not None
             files.write(path, content)
             continue
