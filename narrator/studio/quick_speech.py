@@ -129,6 +129,19 @@ def cannot_speak(spec: EngineSpec, language: str) -> str:
         return str(error)
 
 
+def advise_voice(language: str) -> str:
+    """Returns how a book that only the draft voice speaks gets another voice on this machine."""
+    names = [spec for spec in engines_without_settings() if spec.name != "draft"]
+    spec = next(
+        (spec for spec in names if not why_not_here(spec, language)),
+        next((spec for spec in names if not cannot_speak(spec, language)), names[0]),
+    )
+    note = why_not_here(spec, language)
+    remedy = f"{spec.title} can speak it" + (f", but is not ready: {note}. Then" if note else ":")
+    remedy += f" write `engine: {spec.name}` in its manifest"
+    return f"Only the draft voice speaks this book. {remedy}"
+
+
 def engines_without_settings() -> list[EngineSpec]:
     """Returns the engines that need no settings, those for any machine first."""
     names = dict.fromkeys([*QUICK_ENGINES, *ENGINES])

@@ -24,6 +24,7 @@ from narrator.pipeline.retakes import Try
 from narrator.sound.assemble import Timeline
 from narrator.speech.plan import Step
 from narrator.speech.reasons import Reason
+from narrator.speech.store import Record
 from narrator.studio.attribution import certainties_of
 from narrator.studio.chunk_states import RENDERED, STATE_ORDER, ChunkState
 from narrator.studio.desk_rows import desk_row
@@ -46,6 +47,18 @@ _REASON_WORDS = {
     Reason.FORCED: "asked for again",
 }
 """Reasons of a render, in words that follow “3 lines”."""
+_CHANGE_WORDS = {
+    "text": "other words",
+    "voice": "another voice",
+    "engine": "another voice",
+    "language": "another language",
+    "style": "another style",
+    "phonemes": "another pronunciation",
+    "sounds": "another pronunciation",
+    "it": "it was pinned",
+}
+"""Changes of a step by their first word, in words for people."""
+_OTHER = "other settings"
 Row = dict[str, Any]
 
 
@@ -345,6 +358,7 @@ def _chunk_row(
         **_time_span([times[step.id] for step in group if step.id in times]),
         "state": state,
         "why": render_reason(plan, worst, state),
+        "changes": "; ".join(plan.why[worst.key].changes),
         "faults": list(chunk_states[worst.id].faults),
         "pinned": any(step.pinned for step in group),
         "reviewed": all(step.id in view.notes.reviewed for step in group),
@@ -380,7 +394,10 @@ def render_reason(plan: BookPlan, step: Step, state: str) -> str:
     is_first = reason.reason in (Reason.NEW, Reason.PENDING)
     if state in RENDERED or is_first or not reason.render:
         return ""
-    detail = f" ({'; '.join(reason.changes)})" if reason.changes else ""
+    if reason.reason is Reason.CHANGED and reason.changes:
+        fields = [change.partition(":")[0].split()[0] for change in reason.changes]
+        return " and ".join(dict.fromkeys(_CHANGE_WORDS.get(field, _OTHER) for field in fields))
+    detail = f" ({'; '.join(reason.changes)})" if reason.reason is Reason.RETRY else ""
     return f"{_REASON_WORDS[reason.reason]}{detail}"
 
 
@@ -428,6 +445,16 @@ def _try_row(home_key: str, step: Step, chunk_try: Try) -> Row:
             if step.parameters.get(name) != setting
         },
         "mode": record.mode,
-        "ratio": round(ratio, 2) if (ratio := record.figures.get("ratio")) else None,
+        "ratio": round(ratio, 2) if (ratio := _length_ratio(step, record)) else None,
         "url": f"/sound/tries/{home_key}/{chunk_try.number - 1}",
     }
+
+
+def _length_ratio(step: Step, record: Record) -> float | None:
+    """Returns the length of a take as a share of the expected one.
+
+    Its checks know the one before a change of speed.
+    """
+    if record.text == step.text and step.expected:
+        return record.seconds / step.expected
+    return record.figures.get("ratio")

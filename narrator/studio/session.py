@@ -36,7 +36,7 @@ from narrator.project.project import Project
 from narrator.sound.assemble import Timeline
 from narrator.speech.plan import Step
 from narrator.speech.store import JOURNAL, PINS, Store
-from narrator.studio import chunk_states
+from narrator.studio import chunk_states, quick_speech
 from narrator.studio.chunk_states import RENDERED, ChunkState
 from narrator.studio.events import Events
 from narrator.studio.lengths import ChapterLengths
@@ -546,7 +546,7 @@ def _best_encoding(files: list[Encoded]) -> Encoded | None:
 def _available_voices(project: Project) -> Mapping[str, object]:
     """Returns the voices (draft, model) that a book can be shown in, and why not."""
     has_model = any(spec.name != "draft" for spec in book_engines.specs_of(project).values())
-    problem = "" if has_model else "the book's own engine is the draft voice"
+    problem = "" if has_model else quick_speech.advise_voice(project.manifest.language)
     if has_model:
         try:
             book_engines.engines_for(project)

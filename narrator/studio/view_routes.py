@@ -118,8 +118,13 @@ class ViewRoutes:
     async def draft(self, request: Request) -> Response:
         is_draft = bodies.boolean_field(await bodies.read_json(request), "draft")
         await self.session.run("reading the takes", lambda: self.session.choose_voice(is_draft))
+        view = self.session.view
         return JSONResponse(
-            {"draft": self.session.view.draft, "version": self.session.view.version}
+            {
+                "draft": view.draft,
+                "version": view.version,
+                "why_not": view.available_voices["why_not"],
+            }
         )
 
     async def _row_response(

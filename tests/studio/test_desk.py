@@ -49,6 +49,9 @@ def test_takes_show_the_settings_that_they_alone_have(studio: Opened) -> None:
     assert (first["number"], first["settings"], first["pinned"]) == (1, {}, False)
     assert (slow["number"], slow["settings"], slow["pinned"]) == (2, {"speed": 0.8}, True)
     assert slow["seconds"] == pytest.approx(first["seconds"] / 0.8, rel=0.05)
+    for one in (first, slow):  # each of its own length
+        expected = studio.page.get("/api/chunks/1.2").json["expected"]
+        assert one["ratio"] == pytest.approx(one["seconds"] / expected, abs=0.02)
 
 
 def test_a_job_of_the_desk_has_its_limits(shared: Opened) -> None:

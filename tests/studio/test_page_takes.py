@@ -231,6 +231,12 @@ def test_the_button_undo_of_a_pin_waits_for_the_edits_after_it(slow: Studio) -> 
     travels(slow, "“Kirkcudbright”")
 
 
+def test_a_voice_that_the_book_does_not_have_is_said_with_where_to_get_one(studio: Studio) -> None:
+    studio.page.get_by_role("radio", name="Model").click()
+    expect(studio.page.locator("#said")).to_contain_text("Only the draft voice speaks this book")
+    expect(studio.page.get_by_role("radio", name="Draft")).to_be_checked()
+
+
 # -- the panel while somebody writes in it ---------------------------------------------------------
 
 

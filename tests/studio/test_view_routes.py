@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
+from narrator.studio import quick_speech
 from tests import studios
 from tests.studios import Opened
 
@@ -83,7 +86,7 @@ def test_a_text_that_changed_on_the_disk_is_read_again(studio: Opened) -> None:
     rows = studio.chapter(2)["chunks"]
     assert rows[0]["text"] == "They came home, tired."
     assert (rows[0]["state"], rows[0]["start"]) == ("missing", None)
-    assert rows[0]["why"].startswith("changed")
+    assert rows[0]["why"] == "other words"
     assert rows[1]["state"] == "good"
     assert studio.page.get("/api/book").json["todo"]["chunks"] == 1
 
@@ -150,3 +153,29 @@ def test_the_model_of_a_book_may_be_looked_at_where_it_is_known(tmp_path: Path) 
         assert studio.page.post("/api/draft", {"draft": True}).json["draft"] is True
         assert studio.session.view.book.engine.name == "draft"
     assert studio.session.view.project.spoken_by("").engine.name == "voxcpm2"
+
+
+def test_a_book_of_the_draft_voice_alone_says_where_to_get_another(shared: Opened) -> None:
+    answer = shared.page.post("/api/draft", {"draft": False})
+    assert (answer.status, answer.json["draft"]) == (200, True)
+    assert answer.json["why_not"].startswith("Only the draft voice speaks this book.")
+    assert "write `engine: " in answer.json["why_not"]
+
+
+def test_a_voice_that_is_here_needs_no_more_than_its_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(quick_speech, "why_not_here", lambda spec, language: "")
+    assert quick_speech.advise_voice("en-GB") == (
+        "Only the draft voice speaks this book. Kokoro can speak it: write `engine: kokoro` in its "
+        "manifest"
+    )
+
+
+def test_a_line_that_was_given_away_has_another_voice_in_plain_words(studio: Opened) -> None:
+    folder = studio.session.view.project.root
+    text = (folder / "out.md").read_text("utf-8")
+    (folder / "out.md").write_text(text.replace("Ben: I am cold.", "Ada: I am cold."), "utf-8")
+    studio.look()
+    row = studio.page.get("/api/chapters/1").json["chunks"][-1]
+    assert row["text"] == "I am cold."
+    assert row["why"] == "another voice"
+    assert "->" in row["changes"]

@@ -110,7 +110,7 @@ function told(chunk) {
   const lines = [];
   const why = chunk.pending ? "" : chunk.why || chunk.faults.join("; ");
   // A reason may quote a paragraph, before and after.
-  if (why) lines.push(h("p", { class: "why", title: why }, shortened(why, 120)));
+  if (why) lines.push(h("p", { class: "why", title: chunk.changes || why }, shortened(why, 120)));
   if (!chunk.pending && detail && detail.spoken && detail.spoken !== chunk.text) {
     lines.push(h("p", { class: "spoken" }, h("span", {}, "Spoken as "), h("q", scriptOf(chunk), detail.spoken)));
   }

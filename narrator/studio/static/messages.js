@@ -41,7 +41,7 @@ function show(words, kind, topic = words, action = undefined) {
   }
   box.append(message);
   while (box.children.length > 3) box.firstElementChild.remove();
-  const long = kind === "error" ? 20000 : action ? 12000 : 6000;
+  const long = kind === "error" ? 20000 : Math.max(action ? 12000 : 6000, 60 * words.length);
   setTimeout(gone, long);
 }
 

@@ -74,8 +74,9 @@ for (const radio of document.querySelectorAll("#voice input")) {
 
 async function useVoice(draft) {
   await attempt(async () => {
-    await post("/api/draft", { draft });
-    say(draft ? "The draft voice is shown" : "The model is shown");
+    const answer = await post("/api/draft", { draft });
+    if (answer.draft !== draft) say(answer.why_not, "voice");
+    else say(draft ? "The draft voice is shown" : "The model is shown", "voice");
   });
   await loadBook();
   reloadChapter();
