@@ -53,13 +53,14 @@ def read_isolated(
     source: Path,
     choices: Choices = Choices(),  # noqa: B008  # frozen
     is_stopped: Callable[[], bool] = lambda: False,
+    reader_code: str = "",
 ) -> Book:
     """Returns the book in a file or a folder as `read_book` does, in another process.
 
-    `is_stopped` is asked several times a second. Also raises ImportFailed if the process exceeds
-    its limits or crashes, ImportStopped.
+    `is_stopped` is asked several times a second. `reader_code` runs there in place of what only
+    reads. Also raises ImportFailed if the process exceeds its limits or crashes, ImportStopped.
     """
-    reader = _ReaderProcess(source, choices, is_stopped)
+    reader = _ReaderProcess(source, choices, is_stopped, reader_code or READER_CODE)
     try:
         return reader.read_book()
     finally:
@@ -69,7 +70,9 @@ def read_isolated(
 class _ReaderProcess:
     """The reader process, with its limits and answers."""
 
-    def __init__(self, source: Path, choices: Choices, is_stopped: Callable[[], bool]) -> None:
+    def __init__(
+        self, source: Path, choices: Choices, is_stopped: Callable[[], bool], reader_code: str
+    ) -> None:
         request = ImportRequest(source=str(source), choices=choices).to_line()
         self.current_path = source
         """File that is being read; in a folder, one of its files."""
@@ -78,7 +81,7 @@ class _ReaderProcess:
         self.start_time = time.monotonic()
         self.peak_memory_bytes = 0
         self._process = subprocess.Popen(
-            processes.python_command(READER_CODE),
+            processes.python_command(reader_code),
             stdin=subprocess.PIPE,  # stays open, so that the reader ends with this process
             stdout=subprocess.PIPE,
             stderr=None if os.environ.get("NARRATOR_TRACEBACK") else subprocess.DEVNULL,

@@ -12,10 +12,12 @@ import resource
 import subprocess
 import sys
 import traceback
+from collections.abc import Callable
 from pathlib import Path
 from types import TracebackType
 from typing import NoReturn
 
+from manuscripts.book import Book
 from manuscripts.errors import ImportFailed
 from manuscripts.limits import limits_for
 from manuscripts.messages import (
@@ -32,8 +34,11 @@ from textbase.errors import Problem, ReportedError, StorageError
 from textbase.files import reason
 
 
-def main() -> NoReturn:
-    """Answers the request on standard input."""
+def main(finish_book: Callable[[Book, Path], Book] | None = None) -> NoReturn:
+    """Answers the request on standard input with the book that is read from the source.
+
+    `finish_book` changes that book, within the same limits; its errors are answers as well.
+    """
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # no core dump of a bomb's memory
     answer_descriptor = os.dup(1)
     os.dup2(2, 1)  # keep other output apart from answers
@@ -57,7 +62,8 @@ def main() -> NoReturn:
 
     answer: ImportAnswer
     try:
-        answer = FinishedBook(book=read_book(source, request.choices, report_file))
+        book = read_book(source, request.choices, report_file)
+        answer = FinishedBook(book=finish_book(book, source) if finish_book else book)
     except ReportedError as error:
         answer = RefusedSource.from_error(error)
     except OSError as error:

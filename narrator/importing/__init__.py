@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import NoReturn
 
 from manuscripts import Book, Choices, ImportFailed
 from narrator.errors import Problem
@@ -28,6 +29,7 @@ from narrator.text.quotations import quotations
 
 __all__ = [
     "WrittenProject",
+    "answer_import_request",
     "book_oddities",
     "chapter_shapes",
     "count_quotations",
@@ -40,6 +42,8 @@ __all__ = [
     "starter_book",
     "write_project",
 ]
+
+_READER_CODE = "from narrator.importing import answer_import_request as answer; answer()"
 
 
 def import_book(source: Path, choices: Choices = Choices()) -> Book:  # noqa: B008  # frozen
@@ -58,13 +62,21 @@ def import_isolated(
     choices: Choices = Choices(),  # noqa: B008  # frozen
     is_stopped: Callable[[], bool] = lambda: False,
 ) -> Book:
-    """Returns the book as `import_book` does, read by another process within limits.
+    """Returns the book as `import_book` does, read and proofread by another process within limits:
+    the search for faults in some texts never ends.
 
     `is_stopped` is asked several times a second. Also raises ImportStopped.
     """
     from manuscripts.isolated import read_isolated
 
-    return _proofread(read_isolated(source, choices, is_stopped), source)
+    return read_isolated(source, choices, is_stopped, _READER_CODE)
+
+
+def answer_import_request() -> NoReturn:
+    """Answers for `import_isolated`, in its other process."""
+    from manuscripts import reader_process
+
+    reader_process.main(_proofread)
 
 
 def _proofread(book: Book, source: Path) -> Book:

@@ -85,14 +85,16 @@ class Uploads:
     def add(self, name: str) -> Upload:
         """Makes a place for a manuscript, whose bytes are written to its path. Raises
         StorageError."""
-        for upload in list(self._uploads.values())[: 1 - MAX_UPLOADS]:
-            self.remove(upload)
         id = secrets.token_hex(8)
         path = self._folder / id / f"{id}{_known_suffix(name)}"
         with files.translating_errors(path):
             path.parent.mkdir(parents=True, mode=0o700)
         upload = Upload(id, path, _shown_name(name))
-        self._uploads[id] = upload
+        with self._mutex:  # several may come at once
+            self._uploads[id] = upload
+            oldest = list(self._uploads.values())[:-MAX_UPLOADS]
+        for old_upload in oldest:
+            self.remove(old_upload)
         return upload
 
     def remove_old(self) -> None:

@@ -8,13 +8,15 @@ import socket
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from manuscripts import Book, Choices, ImportStopped
+from manuscripts import Book, Choices, ImportFailed, ImportStopped
 from manuscripts.isolated import read_isolated
+from narrator import importing
 from narrator.importing import import_book, import_isolated, parts_of, select_parts
 from narrator.studio import import_routes, uploads
 from tests import studios
@@ -332,6 +334,29 @@ def test_only_the_latest_manuscripts_are_kept(shelf: OpenedLibrary) -> None:
     ids = [read(shelf, TEXT.encode(), "a.txt")["id"] for _ in range(uploads.MAX_UPLOADS + 1)]
     states = [shelf.page.get(f"/api/manuscripts/{id}").status for id in ids]
     assert states == [404, *[200] * uploads.MAX_UPLOADS]
+
+
+def test_only_the_latest_are_kept_of_many_at_once() -> None:
+    kept = uploads.Uploads()
+    with ThreadPoolExecutor(16) as threads:
+        list(threads.map(kept.add, ["a.txt"] * 64))
+    (folder,) = uploads.root().iterdir()
+    assert len(list(folder.iterdir())) == uploads.MAX_UPLOADS
+    kept.close()
+
+
+def test_what_is_read_is_searched_for_faults_by_the_reader_process(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It never ends for some texts, and no other thread of the studio would run meanwhile."""
+    monkeypatch.setattr(importing, "proofread", None)
+    path = tmp_path / "novel.md"
+    path.write_text("# One\n\nHello {a|b}.\n")
+    book = import_isolated(path)
+    assert "Hello \\{a|b}." in book.chapters[0].markdown
+    path.write_text("***\n")
+    with pytest.raises(ImportFailed, match="no text to read aloud"):
+        import_isolated(path)
 
 
 KILLED = """\
