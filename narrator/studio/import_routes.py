@@ -23,7 +23,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from manuscripts import Book, Choices, CoverImage, ImportedChapter, Notes, Reading, Skipped
-from narrator import importing
+from narrator import files, importing
 from narrator.errors import UsageError
 from narrator.files import TooLarge
 from narrator.importing.doubts import HEADING_ADVICE
@@ -33,6 +33,7 @@ from narrator.quantities import format_bytes
 from narrator.studio.projects import id_of
 from narrator.studio.session import NotFound
 from narrator.studio.uploads import MAX_UPLOAD_BYTES, Upload, Uploads
+from narrator.studio.uploads import root as uploads_folder
 from narrator.text.normalize import grammars
 from narrator.text.pace import expected_seconds
 from narrator.web import bodies
@@ -80,6 +81,9 @@ class ImportRoutes:
             if isinstance(error, TooLarge):
                 message = f"{upload.name} is larger than {format_bytes(MAX_UPLOAD_BYTES)}"
                 return JSONResponse({"error": message}, 413, {"connection": "close"})
+            if isinstance(error, OSError):
+                message = f"{upload.name} was not kept: {files.reason(error)} ({uploads_folder()})"
+                return JSONResponse({"error": message}, 503, {"connection": "close"})
             raise
         self.uploads.read(upload, Choices())
         return JSONResponse({"id": upload.id})

@@ -56,7 +56,8 @@ _Handler = Callable[[Request, Exception], Response]
 def _error_handler(status: int) -> _Handler:
     def answer(request: Request, error: Exception) -> Response:
         person = request.scope.get("person", OWNER)
-        message = str(error) if person is OWNER else _PATH.sub("", str(error))
+        message = files.reason(error) if isinstance(error, OSError) else str(error)
+        message = message if person is OWNER else _PATH.sub("", message)
         lines = message.splitlines()
         more = (
             f" (and {len(lines) - _MAX_ERROR_LINES} more)" if len(lines) > _MAX_ERROR_LINES else ""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import signal
 import socket
@@ -328,6 +329,18 @@ def test_the_reader_process_is_stopped(tmp_path: Path) -> None:
     path.write_text(TEXT)
     with pytest.raises(ImportStopped):
         read_isolated(path, is_stopped=lambda: True)
+
+
+def test_a_full_disk_is_said(shelf: OpenedLibrary, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def save_to_a_full_disk(*_: object) -> int:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(import_routes.bodies, "save_body", save_to_a_full_disk)
+    answer = send(shelf, b"x", "novel.txt")
+    message = f"novel.txt was not kept: the disk is full ({uploads.root()})"
+    assert (answer.status, answer.json) == (503, {"error": message})
+    (folder,) = uploads.root().iterdir()
+    assert not any(folder.iterdir())
 
 
 def test_only_the_latest_manuscripts_are_kept(shelf: OpenedLibrary) -> None:
