@@ -7,6 +7,7 @@ requests.
 
 from __future__ import annotations
 
+import contextlib
 import secrets
 import threading
 import time
@@ -18,7 +19,7 @@ from pathlib import Path
 from starlette.routing import compile_path
 
 from narrator import files, keys
-from narrator.errors import UsageError
+from narrator.errors import StorageError, UsageError
 from narrator.project.project import Project
 from narrator.text.markup import squeeze
 from textbase.characters import strip_invisible
@@ -124,31 +125,39 @@ class Guests:
 
     def __init__(self, path: Path) -> None:
         """Raises StorageError."""
-        self._path, self._mutex, self._stamp = path, threading.Lock(), files.stamp(path)
-        self._list = files.load_work(
-            path,
-            _GuestList,
-            _GuestList(),
-            title="a list of guests",
-            remedy=f"move '{path.name}' away to invite people anew",
-        )
+        self._path, self._mutex = path, threading.Lock()
+        self._stamp, self._list = files.stamp(path), self._load()
         self.book = ""
         """The address of the book, as in /book/1f."""
         self.on_change: Callable[[], None] = lambda: None
         """Is called after each change."""
 
-    @property
-    def is_current(self) -> bool:
-        """True unless another process has changed the file."""
-        return files.stamp(self._path) == self._stamp
+    def _load(self) -> _GuestList:
+        """Raises StorageError."""
+        return files.load_work(
+            self._path,
+            _GuestList,
+            _GuestList(),
+            title="a list of guests",
+            remedy=f"move '{self._path.name}' away to invite people anew",
+        )
+
+    def _latest_list(self) -> _GuestList:
+        """Returns the list, read again if another studio has changed it. Raises StorageError."""
+        if (stamp := files.stamp(self._path)) != self._stamp:
+            self._list, self._stamp = self._load(), stamp
+        return self._list
 
     @property
     def rows(self) -> tuple[Guest, ...]:
-        return self._list.guests
+        """Raises StorageError."""
+        return self._latest_list().guests
 
     @property
     def owner_name(self) -> str:
-        """The owner's name on flags; empty if they gave none."""
+        """The owner's name on flags, the last one that could be read; empty if they gave none."""
+        with contextlib.suppress(StorageError):
+            self._latest_list()
         return self._list.owner_name
 
     def set_owner_name(self, name: str) -> None:
@@ -157,7 +166,7 @@ class Guests:
         with self._mutex:
             if any(guest.name.casefold() == name.casefold() for guest in self.rows):
                 raise UsageError(f"a guest is called {name}: choose another name")
-            self._save(replace(self._list, owner_name=name))
+            self._save(replace(self._latest_list(), owner_name=name))
 
     def name_of(self, person: Person) -> str:
         """Returns the name that stands on a person's flags."""
@@ -192,17 +201,20 @@ class Guests:
 
     def is_welcome(self, person: Person) -> bool:
         """True unless a guest was removed or has other rights now."""
-        guest = self.find(person.id)
-        return person.rights is Rights.OWNER or (
-            guest is not None and guest.rights is person.rights
-        )
+        if person.rights is Rights.OWNER:
+            return True
+        try:
+            guest = self.find(person.id)
+        except StorageError:
+            return False
+        return guest is not None and guest.rights is person.rights
 
     def revoke(self, id: str) -> Guest | None:
         """Removes a guest with all their links and browsers. Raises StorageError."""
         with self._mutex:
             guest = self.find(id)
             rows = tuple(row for row in self.rows if row.id != id)
-            self._save(replace(self._list, guests=rows))
+            self._save(replace(self._latest_list(), guests=rows))
             return guest
 
     def redeem(self, token: str) -> tuple[str, Person] | None:
@@ -224,9 +236,12 @@ class Guests:
             return cookie, self._person(guest)
 
     def person(self, cookie: str) -> Person | None:
-        """Returns whose cookie this is."""
+        """Returns whose cookie this is; None if the list is damaged."""
         browser = _hash(cookie)
-        guest = next((guest for guest in self.rows if browser in guest.browsers), None)
+        try:
+            guest = next((guest for guest in self.rows if browser in guest.browsers), None)
+        except StorageError:
+            return None
         return self._person(guest) if guest else None
 
     def _person(self, guest: Guest) -> Person:
@@ -235,7 +250,7 @@ class Guests:
     def _replace_guest(self, guest: Guest) -> None:
         rows = (*(row for row in self.rows if row.id != guest.id), guest)
         order = sorted(rows, key=lambda row: row.name.casefold())
-        self._save(replace(self._list, guests=tuple(order)))
+        self._save(replace(self._latest_list(), guests=tuple(order)))
 
     def _save(self, guest_list: _GuestList) -> None:
         files.save_json(self._path, asdict(guest_list))

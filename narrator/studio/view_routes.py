@@ -90,7 +90,9 @@ class ViewRoutes:
             row = rows.book(view, states, self.session.lengths, self._book_rows)
             row |= {"busy": self.session.busy, "jobs": self.jobs.state()}
             row["you"] = {"name": self.guests.name_of(person), "rights": person.rights}
-            return row | (_WITHHELD if person.rights is Rights.LISTEN else {})
+            if person.rights is Rights.LISTEN:
+                row |= {**_WITHHELD, "can": {**view.available_voices, "why_not": ""}}
+            return row
 
         return await self._row_response(make_row)
 

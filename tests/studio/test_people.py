@@ -19,7 +19,7 @@ import pytest
 from starlette.routing import BaseRoute, Mount, Route
 
 from narrator.pipeline import pickups
-from narrator.studio import edit_routes, people
+from narrator.studio import edit_routes, people, session
 from narrator.studio import library as library_module
 from narrator.studio.people import Rights, may
 from narrator.studio.people_routes import PeopleRoutes
@@ -223,6 +223,16 @@ def test_a_listener_is_told_nothing_of_work_and_files(studio: Opened) -> None:
 
     events = guest.told(work, lambda event: event["type"] == "chapter")
     assert [event["type"] for event in events] == ["chapter"]
+
+
+def test_a_listener_is_not_told_why_a_model_is_not_there(
+    studio: Opened, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    missing = {"draft": True, "model": False, "why_not": "/home/anna/models is missing"}
+    monkeypatch.setattr(session, "_available_voices", lambda project: missing)
+    studio.do(studio.session.reread)
+    told = [page.get("/api/book").json["can"] for page in (studio.page, guest_of(studio))]
+    assert told == [missing, {**missing, "why_not": ""}]
 
 
 def test_an_error_names_no_folder_to_a_guest(studio: Opened) -> None:
@@ -441,6 +451,23 @@ def test_a_list_of_one_person_has_no_column_of_names(studio: Opened) -> None:
     studio.page.post("/api/flags", {"chunk": "1.3", "note": "slow"})
     path = pickups.path_of(studio.session.view.project)
     assert "who" not in path.read_text("utf-8-sig").partition("\n")[0]
+
+
+def test_whoever_another_studio_removes_is_out_and_stays_out(studio: Opened) -> None:
+    ann, bob = guest_of(studio), invite(studio.page, "Bob")
+    other = people.Guests(people.path_of(studio.session.view.project))
+    other.revoke(guest_id(studio, "Ann"))
+    assert ann.get("/api/book").status == 401
+    enter(studio.place.port, bob)
+    assert [guest.name for guest in other.rows] == ["Bob"]
+
+
+def test_a_list_that_is_damaged_meanwhile_lets_nobody_in(studio: Opened) -> None:
+    ann = guest_of(studio)
+    people.path_of(studio.session.view.project).write_text("{")
+    assert ann.get("/api/book").status == 401
+    assert studio.page.get("/api/people").status == 503
+    assert studio.page.get("/api/book").status == 200
 
 
 def test_a_damaged_list_of_guests_lets_nobody_in(spoken: Path, tmp_path: Path) -> None:
