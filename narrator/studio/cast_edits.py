@@ -40,7 +40,7 @@ def _pronoun(body: Mapping[str, Any]) -> str:
 def voice_edit(view: ProjectSnapshot, body: Mapping[str, Any]) -> Edit:
     voice = body.get("voice")
     if not isinstance(voice, dict):
-        raise UsageError("`voice` is to be an object")
+        raise UsageError("`voice` must be an object")
     return edits.voice_edit(view.project, bodies.text_field(body, "speaker", 1000), voice)
 
 

@@ -117,7 +117,7 @@ class EditRoutes:
         return await self._undo_or_redo(request, edits.undo, "there is nothing to undo")
 
     async def redo(self, request: Request) -> Response:
-        return await self._undo_or_redo(request, edits.redo, "there is nothing to do again")
+        return await self._undo_or_redo(request, edits.redo, "there is nothing to redo")
 
     async def _undo_or_redo(
         self, request: Request, move: Callable[..., edits.PastEdit | None], empty_message: str
@@ -204,7 +204,7 @@ class EditRoutes:
         """Decides an exchange, or a turn of it."""
         turn = body.get("turn")
         if not isinstance(turn, int) or isinstance(turn, bool):
-            raise UsageError("`turn` is to be a number")
+            raise UsageError("`turn` must be a number")
         decision_name = bodies.text_field(body, "decision", 20)
         if decision_name not in list(exchanges.Decision):
             raise UsageError(f"`decision` is one of {', '.join(exchanges.Decision)}")
@@ -266,7 +266,7 @@ class EditRoutes:
             if person.rights is Rights.LISTEN:
                 flags = (row for rows in view.notes.flags.values() for row in rows)
                 if sum(row.who == person_name for row in flags) >= _MAX_FLAGS_OF_LISTENER:
-                    raise UsageError(f"{_MAX_FLAGS_OF_LISTENER:,} flags are the most of a guest")
+                    raise UsageError(f"a guest can have {_MAX_FLAGS_OF_LISTENER:,} flags at most")
             (passage,) = places.passages_of(view.book, [view.step(name)])
             row = replace(pickups.new_pickup(passage, note), who=person_name)
             return len(self._change_pickups(lambda: pickups.add(view.book, [row])))
@@ -296,7 +296,7 @@ class EditRoutes:
         body = await bodies.read_json(request)
         rows = body.get("flags")
         if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
-            raise UsageError("`flags` is to be a list of objects")
+            raise UsageError("`flags` must be a list of objects")
         chunk_notes = [
             (bodies.text_field(row, "chunk", 40), bodies.text_field(row, "note", 2000))
             for row in rows

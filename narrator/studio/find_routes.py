@@ -77,7 +77,7 @@ class FindRoutes:
         if unknown_states := set(states) - set(_STATES):
             raise UsageError(f"`state` is one of {', '.join(_STATES)}, not {min(unknown_states)}")
         if not (first.isascii() and first.isdecimal() and len(first) < 7):
-            raise UsageError("`from` is to be a number")
+            raise UsageError("`from` must be a number")
         query = _Query(_fold(words.strip()), fields.get("speaker", ""), states)
         return JSONResponse(await run_in_threadpool(self._find, query, int(first)))
 

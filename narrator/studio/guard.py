@@ -106,7 +106,7 @@ class Guard:
         host = headers.get("host", "")
         if len(headers.getlist("host")) != 1 or not self._hosts.knows(host):
             return _error(
-                403, "this server is not called so; open the link that the terminal shows"
+                403, "this is not the studio's host name: open the link that the terminal shows"
             )
         is_page = bool(_PAGE.fullmatch(path)) and method in ("GET", "HEAD")
         own_origin = f"{scope['scheme']}://{host}".casefold()
@@ -123,7 +123,7 @@ class Guard:
         if not may(person, method, path):
             if is_page:
                 return RedirectResponse(f"{person.book}/", 303)
-            return _error(403, "your link is for listening and flagging: ask who invited you")
+            return _error(403, "your link only lets you listen and flag: ask whoever invited you")
         scope["person"] = person
         return None
 
@@ -170,10 +170,10 @@ def _foreign_reason(headers: Headers, method: str, own_origin: str) -> str:
     origin, site = headers.get("origin"), headers.get("sec-fetch-site")
     is_foreign_origin = origin is not None and origin.casefold() != own_origin
     if is_foreign_origin or site not in (None, "same-origin", "none"):
-        return "this comes from a page of another site"
+        return "this request comes from a page of another site"
     changes_something = method not in ("GET", "HEAD")
     if changes_something and origin is None and site != "same-origin":
-        return "what changes something must say where it comes from: an Origin is missing"
+        return "a request that changes something needs an Origin header"
     return ""
 
 

@@ -194,7 +194,7 @@ def _corrected_book(book: Book, cover: CoverImage | None, body: Mapping[str, Any
     ]
     numbers = body.get("parts")
     if not isinstance(numbers, list) or not all(type(number) is int for number in numbers):
-        raise UsageError("`parts` is to be a list of numbers")
+        raise UsageError("`parts` must be a list of numbers")
     if not title:
         raise UsageError("the book needs a title")
     return replace(

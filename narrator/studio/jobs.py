@@ -101,7 +101,9 @@ class Jobs:
                 self._earlier_jobs = tuple(each for each in self._earlier_jobs if each != job)
                 self._save_unfinished(link)
             return row
-        raise EnvironmentFailed("whoever works on the project ends again and again; see its log")
+        raise EnvironmentFailed(
+            "the process that speaks for this project keeps ending: its log says why"
+        )
 
     def _add_to_queue(self, link: Link, job: Mapping[str, Any]) -> Mapping[str, Any]:
         """Lists a job as waiting, before the owner confirms it; returns the job."""
@@ -246,7 +248,7 @@ class Jobs:
             for lost_job in started_jobs:
                 self._last = {
                     "kind": lost_job["kind"], "exit": 1, "text": "",
-                    "error": "whoever rendered has ended; what was finished is stored",
+                    "error": "the process that rendered has ended; finished takes are stored",
                 }  # fmt: skip
                 waiting_jobs.pop(str(lost_job["id"]), None)
             self._is_paused = self._is_paused and bool(waiting_jobs)
@@ -361,7 +363,7 @@ def _summarize_job(summary: Mapping[str, Any]) -> str:
         return f"a good take for {good_count} of {len(summary['retaken'])}"
     if "misheard" in summary:
         misheard = summary["misheard"]
-        return f"{summary['heard']} takes listened to, {misheard} of all not saying their text"
+        return f"listened to {summary['heard']} takes; {misheard} of all may not say their text"
     files = summary.get("files", ())
     rendered = summary.get("rendered", 0)
     parts = [

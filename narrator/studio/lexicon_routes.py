@@ -145,7 +145,7 @@ def _optional_entry(body: Mapping[str, Any], name: str) -> LexiconEntry | None:
     if fields is None:
         return None
     if not isinstance(fields, dict):
-        raise UsageError(f"`{name}` is to be an object")
+        raise UsageError(f"`{name}` must be an object")
     for key in LexiconEntry.model_fields.keys() - {"case"}:
         bodies.optional_text_field(fields, key, 1000)
     return edits.parse_entry(fields)

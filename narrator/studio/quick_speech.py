@@ -43,7 +43,7 @@ class QuickVoice:
         text, pronunciations = spoken.text, spoken.pronunciations
         expected = expected_seconds(text, language)
         if not any(map(str.isalnum, text)) or expected > _MAX_SECONDS:
-            raise UsageError("say a sentence or two: there is nothing in this, or too much")
+            raise UsageError("write a sentence or two: this is empty or too long")
         name = keys.key(
             {
                 "say": text,

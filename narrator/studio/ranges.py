@@ -46,7 +46,7 @@ def answer(request: Request, content: Bytes) -> Response:
         span = _parse_range(range_header, content.size)
     if span is None:
         headers["content-range"] = f"bytes */{content.size}"
-        return JSONResponse({"error": "it has no such range"}, 416, headers)
+        return JSONResponse({"error": "this range lies outside the file"}, 416, headers)
     start, stop = span
     headers["content-length"] = str(stop - start)
     if is_part:

@@ -255,7 +255,7 @@ def _warnings(view: ProjectSnapshot) -> list[Row]:
     warnings: list[Row] = []
     if view.trouble:
         warnings.append(
-            {"text": f"shown as it was, for it cannot be read: {view.trouble}", "where": ""}
+            {"text": f"the last version is shown, because the files cannot be read: {view.trouble}", "where": ""}
         )
     if view.notes.trouble:
         warnings.append({"text": view.notes.trouble, "where": ""})

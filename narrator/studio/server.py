@@ -38,12 +38,12 @@ def app(routes: Sequence[BaseRoute]) -> Starlette:
             EnvironmentFailed: _error_handler(503),
             NarratorError: _error_handler(409),
             OSError: _error_handler(503),
-            files.TooLarge: _closing_handler(413, "this is more than is taken here"),
-            bodies.BodyTimeout: _closing_handler(408, "what was sent did not come to its end"),
+            files.TooLarge: _closing_handler(413, "the request is too large"),
+            bodies.BodyTimeout: _closing_handler(408, "the request did not arrive in time"),
             bodies.UnsupportedMediaType: _closing_handler(
-                415, "this is taken as application/json alone"
+                415, "the request must be application/json"
             ),
-            ClientDisconnect: _closing_handler(400, "who sent it has gone"),
+            ClientDisconnect: _closing_handler(400, "the client has disconnected"),
             HTTPException: _handle_http_error,
             Exception: _handle_internal_error,
         },
@@ -84,8 +84,8 @@ def _handle_changed_file(request: Request, error: Exception) -> Response:
 
 def _handle_http_error(request: Request, error: Exception) -> Response:
     status = error.status_code if isinstance(error, HTTPException) else 500
-    message = {404: "there is no such address", 405: "this is asked otherwise"}
-    return _error(status, message.get(status, "this cannot be asked"))
+    message = {404: "there is no such address", 405: "this address does not take such requests"}
+    return _error(status, message.get(status, "the request cannot be answered"))
 
 
 def _handle_internal_error(request: Request, error: Exception) -> Response:

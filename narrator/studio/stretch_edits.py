@@ -49,5 +49,5 @@ def _stretch(view: ProjectSnapshot, body: Mapping[str, Any]) -> Stretch:
 def _offset(body: Mapping[str, Any], name: str) -> int | None:
     value = body.get(name)
     if value is not None and (type(value) is not int or value < 0):
-        raise UsageError(f"`{name}` is to be a number of characters")
+        raise UsageError(f"`{name}` must be a number of characters")
     return value

@@ -102,7 +102,7 @@ def text_field(fields: Mapping[str, Any], name: str, max_characters: int = 10_00
     """Returns a required text field. Raises UsageError."""
     value = fields.get(name)
     if not isinstance(value, str):
-        raise UsageError(f"`{name}` is to be a text")
+        raise UsageError(f"`{name}` must be a text")
     if len(value) > max_characters:
         raise UsageError(f"`{name}` is longer than {max_characters:,} characters")
     return value
@@ -119,7 +119,7 @@ def boolean_field(fields: Mapping[str, Any], name: str) -> bool:
     """Returns a required boolean field. Raises UsageError."""
     value = fields.get(name)
     if not isinstance(value, bool):
-        raise UsageError(f"`{name}` is to be true or false")
+        raise UsageError(f"`{name}` must be true or false")
     return value
 
 
@@ -129,7 +129,7 @@ def text_list_field(
     """Returns a list of texts, empty if the field is missing. Raises UsageError."""
     value = fields.get(name, [])
     if not isinstance(value, list) or not all(isinstance(text, str) for text in value):
-        raise UsageError(f"`{name}` is to be a list of texts")
+        raise UsageError(f"`{name}` must be a list of texts")
     if len(value) > max_texts:
         raise UsageError(f"`{name}` has more than {max_texts:,} texts")
     return tuple(value)

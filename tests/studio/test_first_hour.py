@@ -111,7 +111,7 @@ def first_hour(page: Page, folder: Path) -> None:
     expect(page.locator("#status")).to_contain_text("3 lines to speak")
     page.get_by_role("button", name="Render…").click()
     page.get_by_role("button", name="Render the book").click()
-    expect(page.locator("#status")).to_have_text("All is rendered", timeout=4 * SOON)
+    expect(page.locator("#status")).to_have_text("Everything is rendered", timeout=4 * SOON)
 
     page.get_by_role("link", name="All books").click()
     page.get_by_role("link", name="Voice and files").click()
@@ -175,7 +175,7 @@ def test_the_first_hour_by_keys_alone(chromium: Browser, tmp_path: Path) -> None
         expect(render).to_be_enabled()
         reach(page, "Render the book")
         press("Enter")
-        expect(page.locator("#status")).to_have_text("All is rendered", timeout=4 * SOON)
+        expect(page.locator("#status")).to_have_text("Everything is rendered", timeout=4 * SOON)
 
         reach(page, "All books")
         press("Enter")

@@ -86,7 +86,7 @@ class Studio:
             self.page.locator("#render-now").click()
         until(lambda: not self.has_jobs(), SOON / 1000)
         expect(self.page.locator("#to-render")).to_have_text("Render…")
-        expect(self.page.locator("#status")).to_have_text("All is rendered")
+        expect(self.page.locator("#status")).to_have_text("Everything is rendered")
         self.press("Escape")
 
     def has_jobs(self) -> bool:
@@ -433,7 +433,7 @@ def test_a_list_is_brought_in_and_what_is_no_note_is_told(studio: Studio) -> Non
     page.get_by_role("button", name="Import").click()
     page.locator("dialog textarea").fill("Dear Ada,\n1.3 too fast\n2.1 too slow\nyours, Ben\n")
     page.locator("dialog").get_by_role("button", name="Import").click()
-    expect(page.locator("#errors")).to_contain_text("2 lines of the list were not taken")
+    expect(page.locator("#errors")).to_contain_text("2 lines of the list were not understood")
     expect(page.locator("#errors")).to_contain_text("yours, Ben")
     expect(page.locator("#pane-lists .what")).to_have_text(["too fast", "too slow"])
     studio.press("Escape", "u")
@@ -492,7 +492,7 @@ def test_chapters_are_queued_reordered_paused_and_resumed(
         expect(rows).to_contain_text(["Chapter 2: Home", "Chapter 1: Out"])
         page.reload()  # another page sees the same queue
         expect(rows).to_contain_text(["Chapter 2: Home", "Chapter 1: Out"])
-        rows.nth(1).get_by_role("button", name="Take out of the queue").press("Enter")
+        rows.nth(1).get_by_role("button", name="Remove from the queue").press("Enter")
         expect(rows).to_have_count(1)
         opener.press("Enter")
         expect(pane.locator(".at-work")).to_contain_text("Chapter 2: Home")
@@ -519,9 +519,9 @@ def test_a_render_that_was_not_finished_is_offered_and_goes_on(
         page.locator("#to-render").press("Enter")
         section = page.get_by_role("region", name="Not finished last time")
         expect(section.locator("li")).to_contain_text(["The book"])
-        section.get_by_role("button", name="Go on").press("Enter")
+        section.get_by_role("button", name="Continue").press("Enter")
         expect(section).to_have_count(0)
-        expect(page.locator("#status")).to_have_text("All is rendered")
+        expect(page.locator("#status")).to_have_text("Everything is rendered")
 
 
 def test_pickups_are_filtered_by_words_chapter_speaker_and_done(studio: Studio) -> None:

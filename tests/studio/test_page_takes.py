@@ -26,7 +26,7 @@ def pinned(studio: Studio, chunk: str = "1.2") -> list[int]:
 
 def travels(studio: Studio, undo: str, redo: str = "") -> None:
     """The two buttons say what they would do."""
-    for name, what, word in (("undo", undo, "Undo"), ("redo", redo, "Do again")):
+    for name, what, word in (("undo", undo, "Undo"), ("redo", redo, "Redo")):
         words = f"{word}: {what}" if what else f"Nothing to {word.lower()}"
         expect(studio.page.locator(f"#{name}")).to_have_attribute("aria-label", re.compile(words))
 
@@ -163,7 +163,7 @@ def test_pins_retakes_and_edits_are_undone_and_done_again_in_order(slow: Studio)
     speak_slower(slow, "0.7", 3)
     travels(slow, "Take 3 of 1.2 is pinned")  # nothing from before is to be done again
     slow.press("Shift+U")
-    expect(page.locator("#said")).to_contain_text("Nothing to do again")
+    expect(page.locator("#said")).to_contain_text("Nothing to redo")
     slow.press("u")
     travels(slow, pinning, "Take 3 of 1.2 is pinned")
     until(lambda: pinned(slow) == [1])

@@ -153,7 +153,7 @@ const travel = (from, to, way, word) => () =>
   inTurn(() =>
     attempt(async () => {
       if (!from.length && !travels()[way === "back" ? "undo" : "redo"])
-        return say(`Nothing to ${way === "back" ? "undo" : "do again"}`, "travel");
+        return say(`Nothing to ${way === "back" ? "undo" : "redo"}`, "travel");
       const known = from.pop();
       const deed = known ?? EDIT;
       let answer;
@@ -170,7 +170,7 @@ const travel = (from, to, way, word) => () =>
     }),
   );
 export const undo = travel(done, undone, "back", "Undone");
-export const redo = travel(undone, done, "again", "Done again");
+export const redo = travel(undone, done, "again", "Redone");
 
 // -- the chosen chunk ------------------------------------------------------------------------------
 
@@ -232,7 +232,7 @@ export const isUnspoken = ({ state: its }) => !["good", "doubtful"].includes(its
 /** A voice with one reading of a text speaks what its chapter lacks. */
 async function speakChapter() {
   const { number } = state.chapter;
-  say(`What chapter ${number} lacks is to be spoken`, "job");
+  say(`The missing lines of chapter ${number} will be spoken`, "job");
   await submit({ kind: "render", chapters: [String(number)] });
 }
 
@@ -245,7 +245,7 @@ export async function speakAgain(count = 1) {
     else say(oneReading());
     return;
   }
-  say(`${chunk.id} is to be spoken again${count > 1 ? `, ${count} times` : ""}`, "job");
+  say(`${chunk.id} will be spoken again${count > 1 ? `, ${count} times` : ""}`, "job");
   await submit({ kind: "retake", chunks: [chunk.id], count });
 }
 
@@ -345,7 +345,7 @@ export function flagging(flags, what) {
 export function tick({ chunk, note: words }, isDone) {
   const put = (done) => () =>
     post("/api/flags/done", { chunk, note: words, done }).then(() => undefined);
-  const what = `“${shortened(words, 40)}” is ${isDone ? "done" : "to do again"}`;
+  const what = `“${shortened(words, 40)}” is ${isDone ? "done" : "open again"}`;
   return attempt(() => act({ what, back: put(!isDone), again: put(isDone) }, what));
 }
 
@@ -376,7 +376,7 @@ export function nextDoubtful(by = 1) {
     state.held = false;
     goToPlace(place);
     if (by > 0 ? place <= from : place >= from)
-      say("Round again: the rest of the chapter has none");
+      say("Wrapped around: the rest of the chapter has none");
     return;
   }
   const other = state.book?.chapters.find((one) => one.doubtful || one.flagged);

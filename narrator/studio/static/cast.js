@@ -330,7 +330,7 @@ function turn(name) {
 
 function voice(speaker) {
   const kinds = [
-    ["description", "In words"],
+    ["description", "Description"],
     ["preset", "Preset"],
     ["clip", "Recording"],
   ];
@@ -603,7 +603,7 @@ const waited = new Map();
 
 /** Where what it said is heard, if it said anything. */
 async function byModel(line, tried) {
-  fill(tried, state.book.jobs.running ? "Asked for; it waits for its turn …" : "Asked for …");
+  fill(tried, state.book.jobs.running ? "Waiting for its turn …" : "Starting …");
   const answer = await submit({ kind: "audition", line });
   const id = answer?.job.id;
   if (!id) return void fill(tried);
@@ -628,7 +628,7 @@ on("event:job", (event) => {
     if (one) fill(one.tried, event.what);
   } else if (event.event === "gone") {
     for (const id of event.lost) {
-      ends.set(id, { error: "It was lost; ask again" });
+      ends.set(id, { error: "The job was lost: try again" });
       waited.get(id)?.done(ends.get(id));
     }
   }

@@ -28,7 +28,7 @@ export function compare(chunk, takes, first, second, pinIt) {
   let isChosen = false;
   const said = h("div", { class: "outcome", role: "status" });
   const levelled = tick("Same loudness", "levelled", true);
-  const blind = tick("Blind: which is which is told after you choose", "blind", false, begin);
+  const blind = tick("Blind: shows which is which after you choose", "blind", false, begin);
   const buttons = SIDES.map((side, place) =>
     h("button", { type: "button", class: "side", onclick: () => toggle(place) }, icon("play"), unseen("Hear "), h("strong", {}, side), h("small", {})),
   );

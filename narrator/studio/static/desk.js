@@ -85,8 +85,8 @@ function build(id, { style, no_style: noStyle, settings, seed }) {
     h(
       "div",
       { class: "row" },
-      h("button", { class: "main", "data-keep": "desk-send" }, icon("again"), "Speak so"),
-      h("button", { type: "reset", "data-keep": "desk-reset", onclick: () => resetTo(element, { style, settings }) }, "As usual"),
+      h("button", { class: "main", "data-keep": "desk-send" }, icon("again"), "Speak with these settings"),
+      h("button", { type: "reset", "data-keep": "desk-reset", onclick: () => resetTo(element, { style, settings }) }, "Reset"),
     ),
   );
   return h(
@@ -136,7 +136,7 @@ async function send(id, element, { style, settings, isOne }) {
   const sent = written(own);
   if (!(await submit(job))) return;
   own.sent = sent;
-  say(`${id} is to be spoken so${count > 1 ? `, ${count} times` : ""}`, "job");
+  say(`${id} will be spoken with these settings${count > 1 ? `, ${count} times` : ""}`, "job");
 }
 
 /** Opens the desk of the chosen chunk; the key leads here. */

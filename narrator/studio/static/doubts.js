@@ -95,7 +95,7 @@ function draw() {
       h(
         "p",
         { class: "empty" },
-        "No quotation is doubtful: every one has its speaker by print, by rule or by you.",
+        "No quotation is doubtful: each has its speaker from the text, by a rule or from you.",
       ),
     );
     return;
@@ -111,8 +111,8 @@ function draw() {
       h(
         "span",
         { class: "steps" },
-        button("The exchange before", "before", () => turnDoubt(-1), icon("up")),
-        button("The next exchange", "next", () => turnDoubt(1), icon("down")),
+        button("Previous exchange", "before", () => turnDoubt(-1), icon("up")),
+        button("Next exchange", "next", () => turnDoubt(1), icon("down")),
       ),
     ),
     h("div", { class: "exchange" }, ...shown.passages.map(passage)),
@@ -134,7 +134,7 @@ function draw() {
       keyed("r", "One says the rest"),
       keyed("s", "Skip"),
       keyed("u", "Undo"),
-      h("button", { "data-keep": "go", onclick: hear }, icon("play"), "Hear it there"),
+      h("button", { "data-keep": "go", onclick: hear }, icon("play"), "Play it in the text"),
     ),
   );
 }
@@ -203,7 +203,7 @@ function somebodyElse() {
     { "data-keep": "else", onchange: () => select.value && name(select.value) },
     h("option", { value: "" }, "…"),
     ...names.map((name) => h("option", { value: name }, name)),
-    h("option", { value: NOBODY }, "Nobody: these are no spoken words"),
+    h("option", { value: NOBODY }, "Nobody: this is not speech"),
   );
   return field("Somebody else", select);
 }

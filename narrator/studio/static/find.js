@@ -159,7 +159,7 @@ export async function nextFound(by) {
   if (timer) clearTimeout(timer);
   if (timer || (query() && !found.results.length)) await look();
   if (!found.results.length) {
-    say(query() ? "Nothing found" : "Nothing is looked for: press / first", "found");
+    say(query() ? "Nothing found" : "Search first: press /", "found");
     return;
   }
   const [chapter, place] = order(chosenChunk()?.id ?? "0.0");
@@ -170,7 +170,7 @@ export async function nextFound(by) {
     await look(shown);
     next = found.results[shown];
   }
-  if (!next) say("Round again: there is no other on this side", "found");
+  if (!next) say("Wrapped around: no more results in this direction", "found");
   await goTo((next ?? found.results.at(by > 0 ? 0 : -1)).id);
 }
 

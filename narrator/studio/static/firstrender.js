@@ -394,7 +394,7 @@ function atRest(todo, can) {
     book.busy ? "Reading the book …" : todo.chunks ? "Render the book" : "Make the file again",
   );
   return [
-    h("p", { class: "big" }, todo.chunks ? `${span(todo.seconds)} of speech` : "All is spoken"),
+    h("p", { class: "big" }, todo.chunks ? `${span(todo.seconds)} of speech` : "Everything is spoken"),
     todo.chunks ? h("p", {}, time) : null,
     todo.chunks ? h("p", { class: costs.disk_bytes > costs.free_bytes ? "trouble" : "note" }, room) : null,
     sent ? h("p", {}, sent) : null,

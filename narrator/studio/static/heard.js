@@ -55,7 +55,7 @@ function draw() {
     listening(),
     rows.length
       ? h("ol", { class: "heard-rows" }, ...rows.map(item))
-      : h("p", { class: "empty" }, found.heard ? "Every take that was listened to says its text." : "Nothing was listened to yet."),
+      : h("p", { class: "empty" }, found.heard ? "Every take that was listened to says its text." : "No take has been listened to yet."),
     more > 0 ? h("p", { class: "note" }, `And ${grouped(more)} more, less sure.`) : null,
   );
 }
@@ -84,7 +84,7 @@ function listening() {
     h(
       "p",
       { class: "note" },
-      `${grouped(heard)} of ${counted(takes, "take")} listened to by a recogniser. What it hears otherwise may be misread, or misheard: listen.`,
+      `${grouped(heard)} of ${counted(takes, "take")} listened to by a recogniser. Where it heard other words, the voice may have misread or the recogniser misheard: listen.`,
     ),
     number && state.book.chapters.length > 1
       ? beginner("hear-chapter", `chapter ${number}`, [String(number)], chapters[number])
@@ -209,7 +209,7 @@ async function again(row) {
     say(oneReading());
     return;
   }
-  if (await submit({ kind: "retake", chunks: [row.chunk] })) say(`${row.chunk} is to be spoken again`, "job");
+  if (await submit({ kind: "retake", chunks: [row.chunk] })) say(`${row.chunk} will be spoken again`, "job");
 }
 
 on("sample", () => {

@@ -44,7 +44,7 @@ function ask(wait = 90) {
 function draw() {
   const chunk = chosenChunk();
   if (!chunk) {
-    refill(box, h("p", { class: "empty" }, "Choose a line: here is what became of it."));
+    refill(box, h("p", { class: "empty" }, "Choose a line to see its takes and settings."));
     return;
   }
   refill(
@@ -93,7 +93,7 @@ function head(chunk) {
       ? h(
           "button",
           { class: "link", "data-keep": "let-go", onclick: letGo },
-          "Go along with the sound",
+          "Follow the sound",
         )
       : null,
   );

@@ -36,7 +36,7 @@ export const KINDS = {
   unpin: "Unpinning",
   audition: "Trying a voice",
   hear: "Listening",
-  judge: "Judging again",
+  judge: "Checking again",
 };
 /** Whether what was spoken is being made into files. */
 const isMaking = () => Boolean(work.progress) && !["render", "starting"].includes(work.progress.phase);
@@ -57,7 +57,7 @@ export const costOf = ({ todo }, seconds) =>
 /** What is to be rendered. */
 export function what(book) {
   const { chunks, seconds } = book.todo;
-  if (!chunks) return ["All is rendered"];
+  if (!chunks) return ["Everything is rendered"];
   const cost = costOf(book, seconds);
   const long = cost === null ? `${span(seconds)} of speech` : roughly(cost);
   return [`${counted(chunks, "line")} to speak`, h("span", { class: "more" }, `, about ${long}`)];
@@ -154,7 +154,7 @@ function endWords(kind, exit) {
   if (exit === STOPPED) return "Stopped: what was spoken is kept";
   if (kind === "retake")
     return exit ? "Spoken again, but no take passed its checks" : "Spoken again";
-  return exit ? "Done, but not complete: the Render panel says more" : "Done";
+  return exit ? "Finished, but not complete: see the panel Render" : "Done";
 }
 
 const listened = ({ heard, misheard }) =>

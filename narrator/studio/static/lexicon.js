@@ -92,7 +92,7 @@ function entryRows() {
     .filter(({ entry }) => hasLetters(sought, nameOf({ entry }), entry.say ?? "", entry.ipa ?? ""))
     .map(entryRow);
   const empty = entries.length
-    ? "None has these letters."
+    ? "No match."
     : "No entry yet: every word is said as the voice reads it.";
   return [listed(rows, empty)];
 }
@@ -127,7 +127,7 @@ function entryRow(row) {
       entry.ipa !== null ? h("span", { class: "ipa" }, ` /${entry.ipa.replaceAll("/", "")}/`) : null,
       conditions(entry),
       row.count ? places(row, key) : null,
-      row.count || row.isNew ? null : h("p", { class: "why" }, "Found nowhere in the book"),
+      row.count || row.isNew ? null : h("p", { class: "why" }, "Not found in the book"),
       row.sentence ? sentence(row, key) : null,
     ),
     h(
@@ -206,7 +206,7 @@ function nameRows() {
   if (!names) return [h("p", { class: "empty" }, "Looking for names …")];
   const { words, note } = names;
   const matching = words.filter(({ word }) => hasLetters(sought, word));
-  const empty = words.length ? "None has these letters." : "Every word is in a word list or in the lexicon.";
+  const empty = words.length ? "No match." : "Every word is in a word list or in the lexicon.";
   const isUnread = note && !words.length;
   return [
     note ? h("p", { class: "note" }, note) : null,

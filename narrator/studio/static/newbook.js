@@ -308,7 +308,7 @@ function told(book) {
   return h(
     "section",
     {},
-    h("h3", {}, "To know"),
+    h("h3", {}, "Please note"),
     h("ul", { class: "remarks" }, ...lines.map((line) => h("li", {}, line[0].toUpperCase() + line.slice(1)))),
   );
 }

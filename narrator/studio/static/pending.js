@@ -141,7 +141,7 @@ export function sendSpeaker(chunk, edit, askAgain) {
       note: error.message,
       title: "Not saved: the speaker is as before",
       actions: [{ words: "Choose again", run: askAgain }],
-      close: "Leave it so",
+      close: "Keep the old speaker",
     }),
   );
 }

@@ -79,8 +79,8 @@ function inviting() {
   return h(
     "section",
     { class: "inviting" },
-    field("Name, as it will stand on flags", name),
-    choice("May", "rights", Object.entries(RIGHTS), rights, (value) => (rights = value)),
+    field("Name, as shown on flags", name),
+    choice("Rights", "rights", Object.entries(RIGHTS), rights, (value) => (rights = value)),
     h("button", { type: "button", class: "main", onclick: invite }, "Make a link"),
   );
 }

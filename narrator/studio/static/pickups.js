@@ -72,7 +72,7 @@ function lists(number) {
     h(
       "a",
       { class: "button", href: addressOf("/pickups.html"), target: "_blank", rel: "noopener" },
-      "To print",
+      "Print view",
     ),
     h(
       "a",
@@ -152,7 +152,7 @@ function row(one) {
 function notTaken(problems) {
   const more = problems.length - SHOWN;
   return [
-    `${counted(problems.length, "line")} of the list ${problems.length === 1 ? "was" : "were"} not taken:`,
+    `${counted(problems.length, "line")} of the list ${problems.length === 1 ? "was" : "were"} not understood:`,
     ...problems.slice(0, SHOWN).map((one) => shortened(one, 160)),
     ...(more > 0 ? [`and ${more} more`] : []),
   ].join("\n");

@@ -107,8 +107,8 @@ function earlier() {
     h(
       "div",
       { class: "row" },
-      h("button", { class: "main", "data-keep": "go-on", onclick: () => settle(true) }, icon("play"), "Go on"),
-      h("button", { "data-keep": "forget", onclick: () => settle(false) }, "Forget"),
+      h("button", { class: "main", "data-keep": "go-on", onclick: () => settle(true) }, icon("play"), "Continue"),
+      h("button", { "data-keep": "forget", onclick: () => settle(false) }, "Discard"),
     ),
   );
 }
@@ -155,7 +155,7 @@ function waitingRow(job, place, all) {
     h("span", {}, title, h("small", {}, ` ${note}`)),
     button("up", "Earlier", place === 0, () => moveBefore(all[place - 1])),
     button("down", "Later", place === all.length - 1, () => moveBefore(all[place + 2])),
-    button("close", "Take out of the queue", false, () => stop(job.id)),
+    button("close", "Remove from the queue", false, () => stop(job.id)),
   );
 }
 
@@ -357,7 +357,7 @@ function lately() {
       ` ${one.words}`,
     ),
   );
-  return h("section", {}, h("h3", {}, "Lately"), h("ul", { class: "news" }, ...rows));
+  return h("section", {}, h("h3", {}, "Recent events"), h("ul", { class: "news" }, ...rows));
 }
 
 function warnings() {

@@ -160,7 +160,7 @@ async function giveStretch(chosen, owner) {
       extent,
       summary,
       choice(
-        "What is to be done",
+        "Action",
         "stretch-mode",
         [
           ["give", "Give to a speaker"],

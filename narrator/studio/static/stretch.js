@@ -143,7 +143,7 @@ function draw() {
     h("button", { class: "main small", title: "Speaker (v)", onclick: () => give() }, icon("who"), "Speaker…"),
     h(
       "button",
-      { class: "plain small", "aria-label": "Choose no more than one line", onclick: drop },
+      { class: "plain small", "aria-label": "Clear the selection", onclick: drop },
       icon("close"),
     ),
   );

@@ -90,7 +90,7 @@ function drawTravel() {
   const { undo: last, redo: next } = travels();
   for (const [id, what, word, key] of [
     ["undo", last, "Undo", "u"],
-    ["redo", next, "Do again", "Shift-u"],
+    ["redo", next, "Redo", "Shift-u"],
   ]) {
     const button = byId(id);
     button.disabled = !what;
