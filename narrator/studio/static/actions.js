@@ -1,5 +1,5 @@
 // What is done to the chosen chunk without a question: reviewed, spoken again, pinned; and what was
-// done, in its order, to be undone and done again.
+// done, in its order, to be undone and redone.
 
 import { post } from "./api.js";
 import { loadBook, receive, reloadChapter } from "./loading.js";
@@ -19,12 +19,12 @@ export async function attempt(work) {
 }
 
 /** What is done, undone and done again, one after another in the order of the keys. */
-let travelling = Promise.resolve();
+let pendingWork = Promise.resolve();
 
 /** @template T @param {() => Promise<T>} work @returns {Promise<T>} */
 function inTurn(work) {
-  const answer = travelling.then(work);
-  travelling = answer.then(
+  const answer = pendingWork.then(work);
+  pendingWork = answer.then(
     () => undefined,
     () => undefined,
   );
@@ -38,7 +38,7 @@ function inTurn(work) {
 export const sendEdit = (edit) =>
   inTurn(async () => {
     const answer = await changeFiles("/api/edits", typeof edit === "function" ? edit() : edit);
-    if (answer.changed) note(EDIT);
+    if (answer.changed) record(EDIT);
     say(answer.what);
     refresh(true, answer);
     return answer;
@@ -47,7 +47,7 @@ export const sendEdit = (edit) =>
 /** Changes the book's files; the open chapter comes back as it is now. */
 async function changeFiles(path, body = {}) {
   const answer = await post(path, { ...body, shown: state.chapter?.number });
-  ways = answer;
+  serverHistory = answer;
   return answer;
 }
 
@@ -68,109 +68,109 @@ function refresh(isEdited, answer) {
 // -- undo ------------------------------------------------------------------------------------------
 
 /**
- * @typedef {{ what: string, back: () => Promise<unknown>, again: () => Promise<unknown>, at?: number }} Deed
- * Something that was done on this page, and how it is taken back. Edits of files are the server's,
+ * @typedef {{ what: string, revert: () => Promise<unknown>, apply: () => Promise<unknown>, at?: number }} Command
+ * Something that was done on this page, and how it is reverted and applied again. Edits of files are the server's,
  * which keeps them for other days: EDIT stands for one in the order of things. `at` counts the jobs that
  * were asked for before.
  */
-/** @type {Deed} */
+/** @type {Command} */
 const EDIT = {
   what: "",
-  back: () => changeFiles("/api/undo"),
-  again: () => changeFiles("/api/redo"),
+  revert: () => changeFiles("/api/undo"),
+  apply: () => changeFiles("/api/redo"),
 };
 /**
- * What the server would undo and do again since the last edit: until the book has been read with it.
+ * What the server would undo and redo since the last edit: until the book has been read with it.
  * @type {{ version: number, undo: string | null, redo: string | null } | null}
  */
-let ways = null;
-/** @type {Deed[]} */
-const done = [];
-/** @type {Deed[]} */
-const undone = [];
-/** Whether edits that were undone are to be done again, though this page has none on its list. */
+let serverHistory = null;
+/** @type {Command[]} */
+const undoStack = [];
+/** @type {Command[]} */
+const redoStack = [];
+/** Whether edits that were undone can be redone, though this page has none on its list. */
 let canRedoOlder = true;
 
-/** Puts it on the list, before the pins that were asked for after it. @param {Deed} deed */
-function note(deed) {
-  let place = done.length;
-  while (place && done[place - 1].at > deed.at) place--;
-  done.splice(place, 0, deed);
-  undone.length = 0;
+/** Puts a command on the undo stack, before the pins that were asked for after it. @param {Command} command */
+function record(command) {
+  let place = undoStack.length;
+  while (place && undoStack[place - 1].at > command.at) place--;
+  undoStack.splice(place, 0, command);
+  redoStack.length = 0;
   canRedoOlder = false;
-  emit("deeds");
+  emit("history");
 }
 
 /**
- * Moves a deed that did not happen to where it was, or off the lists.
- * @param {Deed} deed @param {Deed[]} from @param {Deed[]} [to]
+ * Moves a command that did not happen to where it was, or off the stacks.
+ * @param {Command} command @param {Command[]} from @param {Command[]} [to]
  */
-function putBack(deed, from, to) {
-  const place = from.lastIndexOf(deed);
+function putBack(command, from, to) {
+  const place = from.lastIndexOf(command);
   if (place < 0) return;
   from.splice(place, 1);
-  to?.push(deed);
-  emit("deeds");
+  to?.push(command);
+  emit("history");
 }
 
 /**
  * Does something that can be undone, after what is on its way, and says so with a way back.
- * @param {Deed} deed @param {string} [words] for the message, if any
+ * @param {Command} command @param {string} [words] for the message, if any
  * @returns {Promise<() => Promise<unknown>>} takes it back
  */
-export function act(deed, words) {
-  const run = () => takeBack(deed);
+export function act(command, words) {
+  const run = () => takeBack(command);
   return inTurn(async () => {
-    await deed.again();
-    note(deed);
+    await command.apply();
+    record(command);
     refresh(false);
-    if (words) say(words, "travel", { words: "Undo", run });
+    if (words) say(words, "history", { words: "Undo", run });
     return run;
   });
 }
 
 /** Takes back what may not have been done last; after an edit its chunk may have another name. */
-async function takeBack(deed) {
-  const place = done.lastIndexOf(deed);
+async function takeBack(command) {
+  const place = undoStack.lastIndexOf(command);
   if (place < 0) return; // it was undone by its key
-  if (done.indexOf(EDIT, place) > 0) {
-    say("Edits came after it: undo them first", "travel");
+  if (undoStack.indexOf(EDIT, place) > 0) {
+    say("Edits came after it: undo them first", "history");
     return;
   }
-  done.push(...done.splice(place, 1));
+  undoStack.push(...undoStack.splice(place, 1));
   await undo();
 }
 
-/** What would be undone, or done again. @returns {{ undo: string, redo: string }} */
-export function travels() {
+/** What would be undone, or redone. @returns {{ undo: string, redo: string }} */
+export function undoState() {
   const { version = 0, undo = null, redo = null } = state.book ?? {};
-  const edits = ways && version <= ways.version ? ways : { undo: undo?.what, redo: redo?.what };
-  const next = undone.length || canRedoOlder ? edits.redo : "";
-  return { undo: done.at(-1)?.what || edits.undo || "", redo: undone.at(-1)?.what || next || "" };
+  const edits = serverHistory && version <= serverHistory.version ? serverHistory : { undo: undo?.what, redo: redo?.what };
+  const next = redoStack.length || canRedoOlder ? edits.redo : "";
+  return { undo: undoStack.at(-1)?.what || edits.undo || "", redo: redoStack.at(-1)?.what || next || "" };
 }
 
-const travel = (from, to, way, word) => () =>
+const historyMove = (from, to, direction, word) => () =>
   inTurn(() =>
     attempt(async () => {
-      if (!from.length && !travels()[way === "back" ? "undo" : "redo"])
-        return say(`Nothing to ${way === "back" ? "undo" : "redo"}`, "travel");
+      if (!from.length && !undoState()[direction === "revert" ? "undo" : "redo"])
+        return say(`Nothing to ${direction === "revert" ? "undo" : "redo"}`, "history");
       const known = from.pop();
-      const deed = known ?? EDIT;
+      const command = known ?? EDIT;
       let answer;
       try {
-        answer = await deed[way]();
+        answer = await command[direction]();
       } catch (error) {
         if (known && !(error.status < 500)) from.push(known); // the server cannot now, but may
         throw error;
       }
-      to.push(deed);
-      say(`${word}: ${deed.what || answer.what}`, "travel");
-      emit("deeds");
-      refresh(deed === EDIT, answer);
+      to.push(command);
+      say(`${word}: ${command.what || answer.what}`, "history");
+      emit("history");
+      refresh(command === EDIT, answer);
     }),
   );
-export const undo = travel(done, undone, "back", "Undone");
-export const redo = travel(undone, done, "again", "Redone");
+export const undo = historyMove(undoStack, redoStack, "revert", "Undone");
+export const redo = historyMove(redoStack, undoStack, "apply", "Redone");
 
 // -- the chosen chunk ------------------------------------------------------------------------------
 
@@ -254,12 +254,12 @@ export async function speakAgain(count = 1) {
  * @param {string} id @param {number} number of the try @param {string} [what]
  */
 export const pin = (id, number, what = `Pinning take ${number} of ${id}`) =>
-  attempt(() => act(pinDeed(state.book.draft, id, number, what), what));
+  attempt(() => act(pinCommand(state.book.draft, id, number, what), what));
 
 /** @param {string} id */
 export function unpin(id) {
   const what = `Unpinning ${id}`;
-  return attempt(() => act(pinDeed(state.book.draft, id, null, what), what));
+  return attempt(() => act(pinCommand(state.book.draft, id, null, what), what));
 }
 
 /**
@@ -268,25 +268,25 @@ export function unpin(id) {
  * @param {boolean} draft whose takes they are @param {string} id
  * @param {number | null} number of the try; null lets it go
  * @param {{ replaced?: number | null, replaced_home?: string }} [before] the pin before
- * @returns {Deed}
+ * @returns {Command}
  */
-function pinDeed(draft, id, number, what, before = {}, at = ++jobCount) {
+function pinCommand(draft, id, number, what, before = {}, at = ++jobCount) {
   let { replaced = null, replaced_home: home } = before;
   const put = (to, more, onEnd) =>
     sendJob({ draft, chunks: [id], ...(to === null ? { kind: "unpin" } : { kind: "pin", number: to, ...more }) }, onEnd);
-  const deed = {
+  const command = {
     what,
-    back: () => put(replaced, { home }, (event) => event.exit && putBack(deed, undone, done)),
-    again: () =>
+    revert: () => put(replaced, { home }, (event) => event.exit && putBack(command, redoStack, undoStack)),
+    apply: () =>
       put(number, {}, ({ exit, summary }) => {
         if (!exit) ({ replaced, replaced_home: home } = summary);
-        if (exit || replaced === number) putBack(deed, done);
+        if (exit || replaced === number) putBack(command, undoStack);
         if (!exit && replaced === number)
-          say(number === null ? `No take of ${id} is pinned` : `Take ${number} of ${id} is pinned already`, "travel");
+          say(number === null ? `No take of ${id} is pinned` : `Take ${number} of ${id} is pinned already`, "history");
       }),
     at,
   };
-  return deed;
+  return command;
 }
 
 /** The pins of a retake that was asked for here can be undone. */
@@ -294,7 +294,7 @@ function noteRetaken(draft, at, { summary }) {
   return inTurn(async () => {
     for (const row of summary?.retaken ?? [])
       if (row.pinned !== null)
-        note(pinDeed(draft, row.id, row.pinned, `Take ${row.pinned} of ${row.id} is pinned`, row, at));
+        record(pinCommand(draft, row.id, row.pinned, `Take ${row.pinned} of ${row.id} is pinned`, row, at));
   });
 }
 
@@ -310,10 +310,10 @@ export async function review(goesOn = true) {
   });
 }
 
-/** @returns {Deed} */
+/** @returns {Command} */
 function marking(chunks, yes, what) {
   const mark = (as) => () => post("/api/reviewed", { chunks, yes: as }).then(() => undefined);
-  return { what, back: mark(!yes), again: mark(yes) };
+  return { what, revert: mark(!yes), apply: mark(yes) };
 }
 
 /** Marks all that was heard of the chapter, up to the chosen chunk, but for what is flagged. */
@@ -327,14 +327,14 @@ export async function reviewToHere() {
   else await attempt(() => act(marking(chunks, true, what), what));
 }
 
-/** Flags that are new. @param {{ chunk: string, note: string }[]} flags @returns {Deed} */
+/** Flags that are new. @param {{ chunk: string, note: string }[]} flags @returns {Command} */
 export function flagging(flags, what) {
   /** Those that were not on the list before: they alone are taken back. */
   let added = [];
   return {
     what,
-    back: () => post("/api/flags/gone", { flags: added }).then(() => undefined),
-    again: async () => {
+    revert: () => post("/api/flags/gone", { flags: added }).then(() => undefined),
+    apply: async () => {
       added = [];
       for (const one of flags) if ((await post("/api/flags", one)).added) added.push(one);
     },
@@ -346,7 +346,7 @@ export function tick({ chunk, note: words }, isDone) {
   const put = (done) => () =>
     post("/api/flags/done", { chunk, note: words, done }).then(() => undefined);
   const what = `“${shortened(words, 40)}” is ${isDone ? "done" : "open again"}`;
-  return attempt(() => act({ what, back: put(!isDone), again: put(isDone) }, what));
+  return attempt(() => act({ what, revert: put(!isDone), apply: put(isDone) }, what));
 }
 
 // -- going about -----------------------------------------------------------------------------------

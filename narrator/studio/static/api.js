@@ -40,13 +40,13 @@ async function probe() {
   listen();
 }
 
-/** @param {string} path @param {RequestInit} [how] @returns {Promise<Response>} */
-async function ask(path, how) {
+/** @param {string} path @param {RequestInit} [options] @returns {Promise<Response>} */
+async function ask(path, options) {
   let answer;
   try {
-    answer = await fetch(addressOf(path), { credentials: "same-origin", ...how });
+    answer = await fetch(addressOf(path), { credentials: "same-origin", ...options });
   } catch (error) {
-    if (how?.signal?.aborted) throw error;
+    if (options?.signal?.aborted) throw error;
     setLink("gone");
     throw new Unreachable("the studio's server is gone");
   }
@@ -60,14 +60,14 @@ async function ask(path, how) {
   throw new Refused(answer.status, body);
 }
 
-const sent = (method, body, type = "application/json") => ({
+const withBody = (method, body, type = "application/json") => ({
   method,
   headers: { "Content-Type": type },
   body: type === "application/json" ? JSON.stringify(body) : body,
 });
 
 export const get = async (path) => (await ask(path)).json();
-export const post = async (path, body = {}) => (await ask(path, sent("POST", body))).json();
+export const post = async (path, body = {}) => (await ask(path, withBody("POST", body))).json();
 /** What the server says of a chunk. @param {string} id */
 export const chunkDetail = (id) => get(`/api/chunks/${encodeURIComponent(id)}`);
 export const bytes = async (path, signal) => (await ask(path, { signal })).arrayBuffer();
@@ -76,7 +76,7 @@ export const remove = async (path) => (await ask(path, { method: "DELETE" })).js
 
 /** @param {string} id of a manuscript @param {File} file */
 export const sendCover = async (id, file) =>
-  (await ask(`/api/manuscripts/${id}/cover`, sent("PUT", file, file.type))).json();
+  (await ask(`/api/manuscripts/${id}/cover`, withBody("PUT", file, file.type))).json();
 
 /**
  * A manuscript, which may be large: fetch does not say how much of it is sent.
@@ -102,15 +102,15 @@ export const upload = (file, signal, tell) =>
   });
 
 /** A sound, or what the server says instead: {job}. */
-export async function heard(path, body) {
-  const answer = await ask(path, sent("POST", body));
+export async function fetchSound(path, body) {
+  const answer = await ask(path, withBody("POST", body));
   const isSound = answer.headers.get("Content-Type")?.startsWith("audio/");
   return isSound ? { sound: await answer.blob() } : answer.json();
 }
 
 /** @param {string} text of a list of pickups */
 export const sendList = async (text) =>
-  (await ask("/api/pickups", sent("POST", text, "text/plain; charset=utf-8"))).json();
+  (await ask("/api/pickups", withBody("POST", text, "text/plain; charset=utf-8"))).json();
 
 /** @param {File} file @param {string} words that it says, where they are known: it is judged with them */
 export async function sendClip(file, words) {
@@ -118,7 +118,7 @@ export async function sendClip(file, words) {
   const answer = await ask(
     `/api/clips/${encodeURIComponent(name)}?transcript=${encodeURIComponent(words)}`,
     {
-      ...sent("PUT", file, file.type || "application/octet-stream"),
+      ...withBody("PUT", file, file.type || "application/octet-stream"),
     },
   );
   return answer.json();

@@ -1,7 +1,7 @@
 // The cast: who speaks, with which voice; voices tried on lines of the book, changed, clips dropped in.
 
 import { attempt, sendEdit, submit } from "./actions.js";
-import { get, heard, sendClip } from "./api.js";
+import { get, fetchSound, sendClip } from "./api.js";
 import { choice, field, finder, hasLetters } from "./dialogs.js";
 import { byId, fill, h, icon, refill } from "./dom.js";
 import { STOPPED } from "./jobs.js";
@@ -25,11 +25,11 @@ let sought = "";
 /** The speaker whose voice is open. */
 let open = "";
 /** @type {Map<string, HTMLElement>} Forms somebody has written in, by speaker: there until sent. */
-const begun = new Map();
+const drafts = new Map();
 /** @type {Map<string, HTMLElement>} Likewise those for names, pronouns and who is the same person. */
-const named = new Map();
+const personDrafts = new Map();
 /** @type {Map<string, string>} Voices that there were, by speaker, when another was given: until it is read. */
-const given = new Map();
+const replacedVoices = new Map();
 
 async function load() {
   const answer = await attempt(() => get("/api/cast"));
@@ -193,7 +193,7 @@ function doubtsAbout(name) {
 /** Another name, the pronoun, and who is the same person; not for the narrator, nor for a voice of several. */
 function personForm({ name, is_narrator, plays, aliases, pronoun, shares_voice_of, rendered, samples }) {
   if (is_narrator || plays.length) return null;
-  if (named.has(name)) return named.get(name);
+  if (personDrafts.has(name)) return personDrafts.get(name);
   const own = h("input", { type: "text", value: name, autocomplete: "off", spellcheck: "false" });
   const others = cast.speakers.filter((one) => one.name !== name && !one.is_narrator && !one.plays.length);
   const again = h("p", { class: "note", role: "status" });
@@ -219,20 +219,20 @@ function personForm({ name, is_narrator, plays, aliases, pronoun, shares_voice_o
   );
   const change = async (newName, edit) => {
     say("Writing …");
-    if (await attempt(() => sendCast({ speaker: name, ...edit }))) named.delete(name);
+    if (await attempt(() => sendCast({ speaker: name, ...edit }))) personDrafts.delete(name);
     open = newName;
     load();
   };
   const form = h(
     "div",
-    { class: "voice-form", oninput: () => named.set(name, form) },
+    { class: "voice-form", oninput: () => personDrafts.set(name, form) },
     field("Name", own, "The old one stays as an alias."),
     h(
       "button",
       {
         "data-keep": `rename-${name}`,
         onclick: () =>
-          asked(own, "Write the new name first", true) &&
+          required(own, "Write the new name first", true) &&
           change(own.value.trim(), { kind: "rename", name: own.value }),
       },
       "Rename",
@@ -243,7 +243,7 @@ function personForm({ name, is_narrator, plays, aliases, pronoun, shares_voice_o
       {
         "data-keep": `pronoun-${name}`,
         onclick: () =>
-          asked(called, "Choose a pronoun first", true) &&
+          required(called, "Choose a pronoun first", true) &&
           change(name, { kind: "pronoun", pronoun: called.value }),
       },
       "Set pronoun",
@@ -255,7 +255,7 @@ function personForm({ name, is_narrator, plays, aliases, pronoun, shares_voice_o
       {
         "data-keep": `merge-${name}`,
         onclick: () =>
-          asked(same, "Choose who it is first", true) &&
+          required(same, "Choose who it is first", true) &&
           change(same.value, { kind: "merge", into: same.value }),
       },
       "Merge",
@@ -306,14 +306,14 @@ on("book", () => {
   planned = null;
 });
 
-/** What somebody wrote in stays until it is given, and read as given. */
+/** The form of a speaker's voice: one that somebody has written in stays until the book has that voice. */
 function formOf(speaker) {
   const { name } = speaker;
-  if (given.has(name) && given.get(name) !== JSON.stringify(speaker.voice)) {
-    given.delete(name);
-    begun.delete(name);
+  if (replacedVoices.has(name) && replacedVoices.get(name) !== JSON.stringify(speaker.voice)) {
+    replacedVoices.delete(name);
+    drafts.delete(name);
   }
-  return begun.get(name) ?? voice(speaker);
+  return drafts.get(name) ?? voice(speaker);
 }
 
 function turn(name) {
@@ -370,7 +370,7 @@ function voice(speaker) {
     hear.disabled = again.hidden = true;
     try {
       const own = isDraft() ? null : isWritten ? await forms[kind].voice() : {};
-      if (own) begun.set(speaker.name, form);
+      if (own) drafts.set(speaker.name, form);
       if (isDraft()) await byDraft(speaker.name, line.text(), tried);
       else if (own) {
         const url = await byModel({ speaker: speaker.name, text: line.text(), voice: own }, tried);
@@ -389,11 +389,11 @@ function voice(speaker) {
     try {
       const chosen = await forms[kind].voice();
       if (!chosen) return;
-      begun.set(speaker.name, form);
-      given.set(speaker.name, JSON.stringify(speaker.voice));
+      drafts.set(speaker.name, form);
+      replacedVoices.set(speaker.name, JSON.stringify(speaker.voice));
       await sendCast({ kind: "voice", speaker: speaker.name, voice: chosen });
     } catch (error) {
-      given.delete(speaker.name);
+      replacedVoices.delete(speaker.name);
       fill(trouble, error.message);
     }
   }
@@ -428,8 +428,8 @@ function voice(speaker) {
     ),
   );
   function written(event) {
-    begun.set(speaker.name, form);
-    given.delete(speaker.name);
+    drafts.set(speaker.name, form);
+    replacedVoices.delete(speaker.name);
     isWritten ||= !line.element.contains(event.target);
   }
   return form;
@@ -483,7 +483,7 @@ function descriptionForm(now) {
   });
   return {
     element: field("What it is like", text, "The model designs a voice like this when it first speaks."),
-    voice: async () => asked(text, "Describe the voice first", { description: text.value.trim() }),
+    voice: async () => required(text, "Describe the voice first", { description: text.value.trim() }),
   };
 }
 
@@ -566,7 +566,7 @@ function clipForm(now) {
     element: h("div", {}, drop, shown, field("What it says", words)),
     voice: async () => {
       if (!clip && !path) say("Choose a recording first");
-      else if (asked(words, "Write down what the recording says first", true)) {
+      else if (required(words, "Write down what the recording says first", true)) {
         if (clip) await send();
         return { reference: path, transcript: words.value.trim() };
       }
@@ -577,7 +577,7 @@ function clipForm(now) {
 }
 
 /** The value, or a word on what is missing. */
-function asked(control, words, value) {
+function required(control, words, value) {
   if (control.value.trim()) return value;
   say(words);
   control.focus();
@@ -591,15 +591,15 @@ const isDraft = () => state.book.draft || !state.book.can.model;
 
 async function byDraft(speaker, text, tried) {
   const { draft, can } = state.book;
-  const answer = await heard("/api/audition", { speaker, text });
+  const answer = await fetchSound("/api/audition", { speaker, text });
   if (answer.sound) await playBlob(answer.sound, `audition:${speaker}`);
   fill(tried, "Read by a quick voice. ", draft ? "Choose the model to hear this one." : can.why_not);
 }
 
 /** @type {Map<string, any>} How auditions ended, by job: before the job is known here, even. */
-const ends = new Map();
+const auditionEnds = new Map();
 /** @type {Map<string, { tried: HTMLElement, done: (event: any) => void }>} Those waited for. */
-const waited = new Map();
+const auditions = new Map();
 
 /** Where what it said is heard, if it said anything. */
 async function byModel(line, tried) {
@@ -608,9 +608,9 @@ async function byModel(line, tried) {
   const id = answer?.job.id;
   if (!id) return void fill(tried);
   const { exit, error, summary } =
-    ends.get(id) ?? (await new Promise((done) => waited.set(id, { tried, done })));
-  waited.delete(id);
-  ends.delete(id);
+    auditionEnds.get(id) ?? (await new Promise((done) => auditions.set(id, { tried, done })));
+  auditions.delete(id);
+  auditionEnds.delete(id);
   if (!summary?.audition) return void fill(tried, exit === STOPPED ? "Stopped" : error);
   const { name, seconds, faults } = summary.audition;
   const url = `/sound/auditions/${name}`;
@@ -621,15 +621,15 @@ async function byModel(line, tried) {
 
 on("event:job", (event) => {
   if (event.event === "ended" && event.kind === "audition") {
-    ends.set(event.job, event);
-    waited.get(event.job)?.done(event);
+    auditionEnds.set(event.job, event);
+    auditions.get(event.job)?.done(event);
   } else if (event.event === "progress" && event.phase === "starting") {
-    const one = waited.get(event.job);
+    const one = auditions.get(event.job);
     if (one) fill(one.tried, event.what);
   } else if (event.event === "gone") {
     for (const id of event.lost) {
-      ends.set(id, { error: "The job was lost: try again" });
-      waited.get(id)?.done(ends.get(id));
+      auditionEnds.set(id, { error: "The job was lost: try again" });
+      auditions.get(id)?.done(auditionEnds.get(id));
     }
   }
 });
@@ -657,5 +657,5 @@ function isAsShown() {
 }
 on(
   "book",
-  () => pane() === "cast" && (!open || begun.has(open) || !isAsShown()) && load(),
+  () => pane() === "cast" && (!open || drafts.has(open) || !isAsShown()) && load(),
 );

@@ -2,7 +2,7 @@
 
 import { open } from "./dialogs.js";
 import { fill, h, icon, isWriting, unseen } from "./dom.js";
-import { kept, keep } from "./kept.js";
+import { preference, savePreference } from "./preferences.js";
 import { say } from "./messages.js";
 import { drawSpectrograms } from "./pictures.js";
 import { heardNow, playUrl, share, stop } from "./samples.js";
@@ -92,7 +92,7 @@ export function compare(chunk, takes, first, second, pinIt) {
     if (isNew && !takeBack) return; // what went wrong is said
     const words = outcome(better);
     if (!isBlind) {
-      if (!isNew) say(words, "travel");
+      if (!isNew) say(words, "history");
       dialog()?.close();
       return;
     }
@@ -170,9 +170,9 @@ const lower = (title) => title[0].toLowerCase() + title.slice(1);
 function tick(words, name, otherwise, onChange = () => {}) {
   const input = h("input", {
     type: "checkbox",
-    checked: kept(name, otherwise),
+    checked: preference(name, otherwise),
     onchange: () => {
-      keep(name, input.checked);
+      savePreference(name, input.checked);
       onChange();
     },
   });

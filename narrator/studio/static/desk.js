@@ -2,7 +2,7 @@
 
 import { oneReading, submit } from "./actions.js";
 import { h, icon } from "./dom.js";
-import { keep, kept } from "./kept.js";
+import { savePreference, preference } from "./preferences.js";
 import { say } from "./messages.js";
 import { showPane } from "./panes.js";
 import { chosenChunk } from "./store.js";
@@ -75,7 +75,7 @@ function build(id, { style, no_style: noStyle, settings, seed }) {
       ),
     ),
     isOne ? null : number("seed", "Seed", { placeholder: "any", min: 0, max: 2 ** 32 - 1, step: 1 }, "The same seed and settings give the same take"),
-    isOne ? null : number("count", "Takes", { value: kept("count", 1), min: 1, max: MOST, step: 1 }, "How many; each has the next seed"),
+    isOne ? null : number("count", "Takes", { value: preference("count", 1), min: 1, max: MOST, step: 1 }, "How many; each has the next seed"),
   );
   const element = h(
     "form",
@@ -93,8 +93,8 @@ function build(id, { style, no_style: noStyle, settings, seed }) {
     "details",
     {
       class: "desk",
-      open: kept("desk", false),
-      ontoggle: (event) => keep("desk", event.target.open),
+      open: preference("desk", false),
+      ontoggle: (event) => savePreference("desk", event.target.open),
     },
     h("summary", { "data-keep": "desk", title: "Settings for the next takes of this line alone (d)" }, "Retake desk"),
     element,
@@ -108,7 +108,7 @@ function resetTo(element, { style, settings }) {
     if (element.elements.style) element.elements.style.value = style;
     element.elements.speed.value = 1;
     for (const one of settings) element.elements[one.name].value = one.value;
-    if (element.elements.count) element.elements.count.value = kept("count", 1);
+    if (element.elements.count) element.elements.count.value = preference("count", 1);
     own.sent = written(own);
   });
 }

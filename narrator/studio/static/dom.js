@@ -52,11 +52,11 @@ export function fill(element, ...children) {
  * keeps it, found again by its data-keep.
  */
 export function refill(element, ...children) {
-  const kept = element.contains(document.activeElement) && document.activeElement?.dataset.keep;
+  const name = element.contains(document.activeElement) && document.activeElement?.dataset.keep;
   const top = element.scrollTop;
   fill(element, ...children);
   element.scrollTop = top;
-  if (kept) element.querySelector(`[data-keep="${CSS.escape(kept)}"]`)?.focus();
+  if (name) element.querySelector(`[data-keep="${CSS.escape(name)}"]`)?.focus();
 }
 
 /** Whether somebody writes there. @param {EventTarget | null} target */

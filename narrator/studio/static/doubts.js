@@ -28,7 +28,7 @@ let shown = null;
 let cursor = 0;
 /** Whether the next name is for the rest of the exchange. */
 let isRest = false;
-let isAsked = false;
+let isLoading = false;
 /** Whether something has changed since the server was last asked. */
 let isOutdated = false;
 /** Decisions that are not written yet, one after the other: the next key does not wait. */
@@ -37,12 +37,12 @@ let writing = Promise.resolve();
 /** @type {Map<string, string[]>} Who had which number when an exchange was first shown, by id. */
 const numbered = new Map();
 /** @type {{ id: string, cursor: number }[]} Where decisions were made, the last at the end. */
-const past = [];
+const decisions = [];
 
 export async function loadDoubts() {
   isOutdated = true;
-  if (isAsked) return;
-  isAsked = true;
+  if (isLoading) return;
+  isLoading = true;
   while (isOutdated && !unwritten) {
     isOutdated = false;
     const id = shown?.id;
@@ -52,7 +52,7 @@ export async function loadDoubts() {
     isOutdated ||= id !== shown?.id;
     if (!isOutdated && !unwritten) take(answer);
   }
-  isAsked = false;
+  isLoading = false;
 }
 
 function take(answer) {
@@ -296,7 +296,7 @@ function asShown() {
 /** Sends a decision on the turn at the cursor. @param {string} decision @param {any} [fields] the speaker */
 function decide(decision, fields = {}) {
   const where = { id: shown.id, turn: cursor };
-  past.push({ id: shown.id, cursor });
+  decisions.push({ id: shown.id, cursor });
   unwritten += 1;
   writing = writing.then(async () => {
     await attempt(() => sendEdit({ kind: "exchange", ...where, decision, ...fields }));
@@ -307,7 +307,7 @@ function decide(decision, fields = {}) {
 
 async function undoDecision() {
   await writing;
-  const where = past.pop();
+  const where = decisions.pop();
   if (where) {
     shown = { ...shown, id: where.id };
     cursor = where.cursor;

@@ -1,7 +1,7 @@
 // One entry of the lexicon: asked for in a window, heard as a word and in a sentence.
 
 import { sendEdit } from "./actions.js";
-import { heard } from "./api.js";
+import { fetchSound } from "./api.js";
 import { field, open } from "./dialogs.js";
 import { h, icon } from "./dom.js";
 import { complain } from "./messages.js";
@@ -17,7 +17,7 @@ import { state } from "./store.js";
 export async function hearEntry(asked, button) {
   button.disabled = true;
   try {
-    const { sound } = await heard("/api/say", { chunk: null, text: null, ...asked });
+    const { sound } = await fetchSound("/api/say", { chunk: null, text: null, ...asked });
     if (sound) await playBlob(sound, `word:${asked.word}`);
   } catch (error) {
     complain(error);

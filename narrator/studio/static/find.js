@@ -50,7 +50,7 @@ fill(
 );
 
 /** The last answer. @type {any} */
-let found = { total: 0, chapters: [], results: [] };
+let shown = { total: 0, chapters: [], results: [] };
 /** Counts questions, so that of two answers the one asked for last stays. */
 let asked = 0;
 let timer = 0;
@@ -87,12 +87,12 @@ async function look(from = 0) {
   fields?.set("from", String(from));
   const answer = fields ? await attempt(() => get(`/api/find?${fields}`)) : nothing;
   if (!answer || mine !== asked) return;
-  found = { ...answer, results: [...found.results.slice(0, from), ...answer.results] };
+  shown = { ...answer, results: [...shown.results.slice(0, from), ...answer.results] };
   draw();
 }
 
 function draw() {
-  const { total, chapters, results } = found;
+  const { total, chapters, results } = shown;
   const isAsked = query() !== null;
   fill(count, isAsked ? (total ? `${grouped(total)} found in ${counted(chapters.length, "chapter")}` : "Nothing found") : "By words, speaker and state, in the whole book.");
   const parts = chapters.flatMap((chapter) => {
@@ -157,21 +157,21 @@ const order = (id) => id.split(".").map(Number);
 /** The next result from the chosen chunk on, or the one before. @param {number} by 1 or -1 */
 export async function nextFound(by) {
   if (timer) clearTimeout(timer);
-  if (timer || (query() && !found.results.length)) await look();
-  if (!found.results.length) {
+  if (timer || (query() && !shown.results.length)) await look();
+  if (!shown.results.length) {
     say(query() ? "Nothing found" : "Search first: press /", "found");
     return;
   }
   const [chapter, place] = order(chosenChunk()?.id ?? "0.0");
   const isAfter = ({ id }) => order(id)[0] - chapter || order(id)[1] - place;
-  let next = by > 0 ? found.results.find((one) => isAfter(one) > 0) : found.results.findLast((one) => isAfter(one) < 0);
-  if (!next && by > 0 && found.results.length < found.total) {
-    const shown = found.results.length;
+  let next = by > 0 ? shown.results.find((one) => isAfter(one) > 0) : shown.results.findLast((one) => isAfter(one) < 0);
+  if (!next && by > 0 && shown.results.length < shown.total) {
+    const shown = shown.results.length;
     await look(shown);
-    next = found.results[shown];
+    next = shown.results[shown];
   }
   if (!next) say("Wrapped around: no more results in this direction", "found");
-  await goTo((next ?? found.results.at(by > 0 ? 0 : -1)).id);
+  await goTo((next ?? shown.results.at(by > 0 ? 0 : -1)).id);
 }
 
 export function openFind() {

@@ -1,7 +1,7 @@
 // From a new book to its files: a voice, who speaks, what it costs, the render, the download. All of
 // it by the routes of the book's own studio, which the start page's server has opened.
 
-import { bytes, get, heard, post } from "./api.js";
+import { bytes, get, fetchSound, post } from "./api.js";
 import { byId, fill, h, icon, refill } from "./dom.js";
 import { CODEC_HINT, complain, say } from "./messages.js";
 import { toFetch, toInstall, withCode } from "./modelfetch.js";
@@ -230,7 +230,7 @@ async function hearVoice(one, button) {
     fill(button.previousElementSibling, `Speaking … ${span((performance.now() - begin) / 1000)}`);
   const clock = setInterval(tell, 1000);
   try {
-    const { sound, job } = await heard(api("voices/sample"), { engine: one.engine, voice: one.voice });
+    const { sound, job } = await fetchSound(api("voices/sample"), { engine: one.engine, voice: one.voice });
     const url = sound ? URL.createObjectURL(sound) : await sampleOfJob(job);
     if (hearing !== button) return;
     if (audio.src.startsWith("blob:")) URL.revokeObjectURL(audio.src);

@@ -14,7 +14,7 @@ import { counted, grouped, percent, shortened, timeLeft } from "./words.js";
 const box = byId("pane-heard");
 
 /** @type {any} What /api/heard says; null until it was asked. */
-let found = null;
+let listing = null;
 /** Rows that were settled here and that the server still lists. @type {Set<string>} */
 const settled = new Set();
 /** The listening, as the owner of the project tells of it. @type {any} */
@@ -39,23 +39,23 @@ const listeningJob = () => {
 };
 
 async function load() {
-  if (!found) refill(box, h("p", { class: "empty" }, "Looking at what was heard …"));
+  if (!listing) refill(box, h("p", { class: "empty" }, "Looking at what was heard …"));
   const answer = await attempt(() => get("/api/heard"));
   if (!answer) return;
-  found = answer;
+  listing = answer;
   draw();
 }
 
 function draw() {
-  if (!found) return;
-  const rows = found.rows.filter((row) => !settled.has(keyOf(row)));
-  const more = found.count - found.rows.length;
+  if (!listing) return;
+  const rows = listing.rows.filter((row) => !settled.has(keyOf(row)));
+  const more = listing.count - listing.rows.length;
   refill(
     box,
     listening(),
     rows.length
       ? h("ol", { class: "heard-rows" }, ...rows.map(item))
-      : h("p", { class: "empty" }, found.heard ? "Every take that was listened to says its text." : "No take has been listened to yet."),
+      : h("p", { class: "empty" }, listing.heard ? "Every take that was listened to says its text." : "No take has been listened to yet."),
     more > 0 ? h("p", { class: "note" }, `And ${grouped(more)} more, less sure.`) : null,
   );
 }
@@ -63,7 +63,7 @@ function draw() {
 // -- listening -------------------------------------------------------------------------------------
 
 function listening() {
-  const { heard, takes, chapters, why_not: whyNot } = found;
+  const { heard, takes, chapters, why_not: whyNot } = listing;
   const job = listeningJob();
   if (job) {
     const share = progress?.of ? progress.done / progress.of : 0;
@@ -89,7 +89,7 @@ function listening() {
     number && state.book.chapters.length > 1
       ? beginner("hear-chapter", `chapter ${number}`, [String(number)], chapters[number])
       : null,
-    beginner("hear", "the book", [], found),
+    beginner("hear", "the book", [], listing),
     whyNot ? h("p", { class: "note" }, whyNot) : null,
   );
 }
@@ -98,13 +98,13 @@ function listening() {
  * @param {string[]} chapters all, if empty */
 function beginner(name, part, chapters, counts) {
   const left = counts ? counts.takes - counts.heard : 0;
-  if (!left && !(found.why_not && !chapters.length)) return null;
+  if (!left && !(listing.why_not && !chapters.length)) return null;
   const waits = state.book.jobs.queue?.some((job) => job.kind === "hear" && String(job.chapters) === String(chapters));
   const words = counts.heard ? `Listen to the other ${counted(left, "take")} of ${part}` : `Listen to all takes of ${part}`;
   const onclick = () => begin(part, chapters);
   return h(
     "button",
-    { class: "wide", "data-keep": name, disabled: Boolean(found.why_not) || waits, onclick },
+    { class: "wide", "data-keep": name, disabled: Boolean(listing.why_not) || waits, onclick },
     icon("sound"),
     waits ? `${part[0].toUpperCase()}${part.slice(1)} waits for its turn` : words,
   );
@@ -199,7 +199,7 @@ async function settle(row) {
   if (!isDone) return;
   const isSame = (other) =>
     row.name ? other.text === row.text && other.heard === row.heard : other.chunk === row.chunk;
-  for (const other of found.rows.filter(isSame)) settled.add(keyOf(other));
+  for (const other of listing.rows.filter(isSame)) settled.add(keyOf(other));
   draw();
 }
 
@@ -225,6 +225,6 @@ on("event:job", (event) => {
   }
   if (event.event === "ended") progress = null;
 });
-on("deeds", () => settled.clear());
+on("history", () => settled.clear());
 on("book", () => pane() === "heard" && load());
 on("opened", () => pane() === "heard" && draw());

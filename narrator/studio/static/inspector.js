@@ -6,7 +6,7 @@ import { desk, isBegun } from "./desk.js";
 import { byId, h, icon, isWriting, refill } from "./dom.js";
 import { editWords, flag, sayItAs } from "./edits.js";
 import { waiting } from "./jobs.js";
-import { kept, keep } from "./kept.js";
+import { preference, savePreference } from "./preferences.js";
 import { holdWhile, isHeld, isPlaying, playFrom } from "./player.js";
 import { canEdit } from "./rights.js";
 import { heardNow } from "./samples.js";
@@ -127,11 +127,11 @@ function doings(chunk) {
     type: "number",
     min: 1,
     max: 20,
-    value: kept("count", 1),
+    value: preference("count", 1),
     "aria-label": "How many new takes",
     title: "How many new takes",
     "data-keep": "count",
-    oninput: () => keep("count", Number(count.value) || 1),
+    oninput: () => savePreference("count", Number(count.value) || 1),
   });
   const again = () => speakAgain(Math.max(1, Math.min(20, Number(count.value) || 1)));
   const button = (words, picture, key, f, attributes = {}) =>
@@ -199,8 +199,8 @@ function takeBack(chunk, { note }) {
 
 /** The opposite of a flag, to be undone like one. */
 function unflagging(flags) {
-  const { again } = flagging(flags, "");
-  return { what: "a flag was taken back", again: () => post("/api/flags/gone", { flags }), back: again };
+  const { apply } = flagging(flags, "");
+  return { what: "a flag was taken back", apply: () => post("/api/flags/gone", { flags }), revert: apply };
 }
 
 function takes(chunk) {

@@ -41,7 +41,7 @@ export const KINDS = {
 /** Whether what was spoken is being made into files. */
 const isMaking = () => Boolean(work.progress) && !["render", "starting"].includes(work.progress.phase);
 /** What runs, in words. */
-export const atWhat = () =>
+export const activity = () =>
   stageName(work.progress?.phase) || (KINDS[work.running.kind] ?? work.running.kind);
 const SLOW = new Set(["render", "export", "retake", "audition", "hear"]);
 const isSlow = () => Boolean(work.running) && SLOW.has(work.running.kind);
@@ -55,7 +55,7 @@ export const costOf = ({ todo }, seconds) =>
   todo.cost && todo.seconds ? (seconds * todo.cost) / todo.seconds : null;
 
 /** What is to be rendered. */
-export function what(book) {
+export function todoWords(book) {
   const { chunks, seconds } = book.todo;
   if (!chunks) return ["Everything is rendered"];
   const cost = costOf(book, seconds);
@@ -64,7 +64,7 @@ export function what(book) {
 }
 
 /** How far it is, in figures. */
-export function done() {
+export function progressWords() {
   const { progress } = work;
   if (!progress) return "";
   const parts = [
@@ -77,7 +77,7 @@ export function done() {
 
 export const share = () =>
   work.progress?.of ? Math.min(1, work.progress.done / work.progress.of) : 0;
-export const left = () => timeLeft(work.progress?.left);
+export const leftWords = () => timeLeft(work.progress?.left);
 
 // -- the bar at the top ----------------------------------------------------------------------------
 
@@ -88,8 +88,8 @@ function drawStatus() {
   const says = (...words) => h("span", { class: "words" }, ...words);
   const waits = queue.length ? h("span", { class: "more" }, `, then ${queue.length} more`) : "";
   if (isSlow()) {
-    const bar = h("progress", { max: 1, value: share(), "aria-label": atWhat() });
-    fill(status, bar, says(h("b", {}, `${atWhat()} `), `${percent(share())}${left()}`, waits));
+    const bar = h("progress", { max: 1, value: share(), "aria-label": activity() });
+    fill(status, bar, says(h("b", {}, `${activity()} `), `${percent(share())}${leftWords()}`, waits));
     opener.className = running.pausable ? "" : "stop";
     fill(opener, ...(running.pausable ? [icon("pause"), "Pause"] : [icon("stop"), "Stop"]));
   } else if (isPaused) {
@@ -97,13 +97,13 @@ function drawStatus() {
     opener.className = "main";
     fill(opener, icon("play"), "Resume");
   } else {
-    const before = work.earlier.length ? [`${counted(work.earlier.length, "job")} not finished last time`] : what(book);
+    const before = work.earlier.length ? [`${counted(work.earlier.length, "job")} not finished last time`] : todoWords(book);
     fill(status, says(...(book.busy ? [`${book.busy} …`] : before)));
     opener.className = book.todo.chunks ? "main" : "";
     fill(opener, icon("render"), "Render…");
   }
   opener.disabled = isPausing();
-  status.title = running ? done() : "";
+  status.title = running ? progressWords() : "";
 }
 
 opener.addEventListener("click", () => {
@@ -168,7 +168,7 @@ const drop = (id) => {
   work.queue = work.queue.filter((job) => job.id !== id);
 };
 
-const heard = {
+const handlers = {
   hello(event) {
     work.running = event.running;
     work.queue = event.queue ?? [];
@@ -221,7 +221,7 @@ const heard = {
 };
 
 on("event:job", (event) => {
-  heard[event.event]?.(event);
+  handlers[event.event]?.(event);
   draw();
 });
 on("book", () => {

@@ -17,7 +17,7 @@ import { byId, h, isWriting } from "./dom.js";
 import { editWords, flag, sayItAs } from "./edits.js";
 import { nextFound, openFind } from "./find.js";
 import { openRender } from "./jobs.js";
-import { kept } from "./kept.js";
+import { preference } from "./preferences.js";
 import { goTo, openChapter } from "./loading.js";
 import { closeError } from "./messages.js";
 import { closeOver, openSide, pane, showPane } from "./panes.js";
@@ -91,7 +91,7 @@ const ALL_KEYS = [
         ["p", "P"],
         (event) => (!event.shiftKey ? pinHeard() : unpinHeard()),
       ],
-      ["Speak again", ["s"], () => speakAgain(kept("count", 1))],
+      ["Speak again", ["s"], () => speakAgain(preference("count", 1))],
       ["Retake desk: other settings for the next takes", ["d"], () => openDesk()],
       ["Compare two takes", ["x"], () => compareTakes()],
       ["Flag with a note", ["f"], () => flag()],

@@ -6,7 +6,7 @@ import { get } from "./api.js";
 import { finder, hasLetters } from "./dialogs.js";
 import { byId, h, icon, refill } from "./dom.js";
 import { askEntry, hearEntry } from "./entry.js";
-import { keep, kept } from "./kept.js";
+import { savePreference, preference } from "./preferences.js";
 import { goTo } from "./loading.js";
 import { pane } from "./panes.js";
 import { chosenChunk, on, state } from "./store.js";
@@ -67,8 +67,8 @@ function section(id, title, list, content) {
     "details",
     {
       class: "words-part",
-      open: kept(`fold-${id}`, true),
-      ontoggle: () => keep(`fold-${id}`, details.open),
+      open: preference(`fold-${id}`, true),
+      ontoggle: () => savePreference(`fold-${id}`, details.open),
     },
     h(
       "summary",

@@ -2,7 +2,7 @@
 // slide over the text.
 
 import { byId } from "./dom.js";
-import { keep, kept } from "./kept.js";
+import { savePreference, preference } from "./preferences.js";
 import { canEdit } from "./rights.js";
 import { emit } from "./store.js";
 
@@ -27,7 +27,7 @@ export function showPane(name, { focus = true, reveal = true } = {}) {
     if (isOn && focus) tab.focus({ preventScroll: true });
   }
   if (reveal) openSide(true);
-  keep("pane", name);
+  savePreference("pane", name);
   if (isNew) emit("pane", name);
 }
 
@@ -95,5 +95,5 @@ nav.addEventListener("click", (event) => {
   if (event.target.closest("a")) openNav(false);
 });
 
-const first = kept("pane", "chunk");
+const first = preference("pane", "chunk");
 showPane(tabs.some((tab) => tab.dataset.pane === first) ? first : "chunk", { focus: false, reveal: false });

@@ -4,7 +4,7 @@ import { attempt } from "./actions.js";
 import { get, post, remove } from "./api.js";
 import { choice, field, open } from "./dialogs.js";
 import { byId, fill, h, icon, refill } from "./dom.js";
-import { keep, kept } from "./kept.js";
+import { savePreference, preference } from "./preferences.js";
 import { complain } from "./messages.js";
 import { on } from "./store.js";
 import { counted, since } from "./words.js";
@@ -194,10 +194,10 @@ function ownPart({ name }) {
 // -- what is not encrypted -------------------------------------------------------------------------
 
 const LOCAL_NAMES = ["localhost", "127.0.0.1", "[::1]"];
-if (location.protocol === "http:" && !LOCAL_NAMES.includes(location.hostname) && !kept("knows-open", false)) {
+if (location.protocol === "http:" && !LOCAL_NAMES.includes(location.hostname) && !preference("knows-open", false)) {
   const line = byId("open-line");
   const close = () => {
-    keep("knows-open", true);
+    savePreference("knows-open", true);
     line.hidden = true;
   };
   fill(

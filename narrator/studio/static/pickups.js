@@ -188,16 +188,16 @@ function importList() {
     onDone: async () => {
       const list = text.value;
       let found = { added: [], problems: [] };
-      const deed = {
+      const command = {
         what: "",
-        back: () => post("/api/flags/gone", { flags: found.added }).then(() => undefined),
-        again: async () => {
+        revert: () => post("/api/flags/gone", { flags: found.added }).then(() => undefined),
+        apply: async () => {
           found = await sendList(list);
-          deed.what = `${counted(found.added.length, "pickup")} added`;
+          command.what = `${counted(found.added.length, "pickup")} added`;
         },
       };
-      await act(deed);
-      say(deed.what, "travel", found.added.length ? { words: "Undo", run: undo } : undefined);
+      await act(command);
+      say(command.what, "history", found.added.length ? { words: "Undo", run: undo } : undefined);
       if (found.problems.length) complain(notTaken(found.problems));
       load();
     },

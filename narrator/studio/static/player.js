@@ -5,7 +5,7 @@
 
 import { addressOf } from "./address.js";
 import { byId } from "./dom.js";
-import { keep, keepPlace, kept, keptPlace } from "./kept.js";
+import { savePreference, savePlace, preference, lastPlace } from "./preferences.js";
 import { openChapter, reloadChapter } from "./loading.js";
 import { CODEC_HINT, complain, say } from "./messages.js";
 import { choose, emit, on, placeOf, state } from "./store.js";
@@ -48,7 +48,7 @@ export function setRate(value) {
   audio.defaultPlaybackRate = next;
   audio.playbackRate = next;
   audio.preservesPitch = true;
-  keep("rate", next);
+  savePreference("rate", next);
   emit("player");
 }
 
@@ -64,7 +64,7 @@ export function changeRate(step) {
 /** @param {number} value 0 to 1 */
 export function setVolume(value) {
   audio.volume = value;
-  keep("volume", value);
+  savePreference("volume", value);
 }
 
 export function pause() {
@@ -228,7 +228,7 @@ audio.addEventListener("error", () => {
 // -- the chapter -----------------------------------------------------------------------------------
 
 on("opened", (how) => {
-  const before = state.book ? keptPlace(state.book) : {};
+  const before = state.book ? lastPlace(state.book) : {};
   const isBack = before.chapter === state.chapter.number && !how.chunk && !how.play;
   load(state.chapter, how.time ?? (isBack ? (before.time ?? 0) : 0));
 });
@@ -251,12 +251,12 @@ on("chapter", () => {
 function remember() {
   if (!state.book || !state.chapter) return;
   const chunk = state.chapter.chunks[state.chosen]?.id ?? "";
-  keepPlace(state.book, { chapter: state.chapter.number, chunk, time: place() });
+  savePlace(state.book, { chapter: state.chapter.number, chunk, time: place() });
 }
 on("chosen", () => {
   if (!isPlaying()) remember();
 });
 setInterval(() => isPlaying() && remember(), 5000);
 
-setRate(kept("rate", 1));
-setVolume(kept("volume", 1));
+setRate(preference("rate", 1));
+setVolume(preference("volume", 1));

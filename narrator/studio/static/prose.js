@@ -2,7 +2,7 @@
 // chapter of 15,000 chunks is a few hundred empty boxes.
 
 import { byId, h, icon, isStill, unseen } from "./dom.js";
-import { keep, kept } from "./kept.js";
+import { savePreference, preference } from "./preferences.js";
 import { choose, colorOf, isFlagged, on, placeOf, scriptOf, state } from "./store.js";
 import { stateWords } from "./words.js";
 
@@ -23,7 +23,7 @@ const drawn = new Map();
 const insets = new Map();
 /** The words that are looked for, in small letters. */
 let sought = "";
-let isFollowing = kept("follow", true);
+let isFollowing = preference("follow", true);
 
 /** What a click or Enter does; the page decides. @type {(place: number) => void} */
 let activate = () => {};
@@ -287,7 +287,7 @@ let scrolledByPage = 0;
 
 function follow(yes) {
   isFollowing = yes;
-  keep("follow", yes);
+  savePreference("follow", yes);
   back.hidden = yes || state.playing < 0;
   if (yes && state.playing >= 0) show(state.playing);
 }

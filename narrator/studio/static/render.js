@@ -4,7 +4,7 @@ import { attempt, submit } from "./actions.js";
 import { post } from "./api.js";
 import { choice } from "./dialogs.js";
 import { byId, h, icon, refill } from "./dom.js";
-import { KINDS, STOPPED, atWhat, costOf, done, isPausing, left, pause, share, stop, what, work } from "./jobs.js";
+import { KINDS, STOPPED, activity, costOf, isPausing, leftWords, pause, progressWords, share, stop, todoWords, work } from "./jobs.js";
 import { goTo } from "./loading.js";
 import { say } from "./messages.js";
 import { pane } from "./panes.js";
@@ -119,9 +119,9 @@ function atWork(job) {
     "div",
     { class: "at-work" },
     h("p", {}, h("b", {}, title), h("small", {}, ` ${note}`)),
-    h("progress", { max: 1, value: share(), "aria-label": atWhat() }),
-    h("p", { class: "big" }, isPausing() ? "Pausing …" : `${atWhat()} ${percent(share())}${left()}`),
-    h("p", { class: "note" }, done()),
+    h("progress", { max: 1, value: share(), "aria-label": activity() }),
+    h("p", { class: "big" }, isPausing() ? "Pausing …" : `${activity()} ${percent(share())}${leftWords()}`),
+    h("p", { class: "note" }, progressWords()),
     h(
       "div",
       { class: "row" },
@@ -203,15 +203,15 @@ function toRender() {
     "section",
     {},
     h("h3", {}, `To be rendered${bothVoices() ? ` by the ${state.book.draft ? "draft voice" : "model"}` : ""}`),
-    h("p", { class: "big" }, ...what(state.book)),
+    h("p", { class: "big" }, ...todoWords(state.book)),
     reasons.length ? h("ul", { class: "reasons" }, ...reasons) : null,
-    kept(choice("How much", "scope", parts, scope, (value) => {
+    keepingFocus(choice("How much", "scope", parts, scope, (value) => {
       scope = value;
       draw();
     })),
     scope === "some" ? chapterList() : null,
     bothVoices()
-      ? kept(choice("By", "by", [["draft", "Draft voice"], ["model", "Model"]], asDraft() ? "draft" : "model", (value) => {
+      ? keepingFocus(choice("By", "by", [["draft", "Draft voice"], ["model", "Model"]], asDraft() ? "draft" : "model", (value) => {
           voice = value;
           draw();
         }))
@@ -222,7 +222,7 @@ function toRender() {
 }
 
 /** Radio buttons that keep the focus when the panel is drawn anew. */
-function kept(fieldset) {
+function keepingFocus(fieldset) {
   for (const radio of fieldset.querySelectorAll("input"))
     radio.dataset.keep = `radio-${radio.name.replace(/-\d+$/, "")}-${radio.value}`;
   return fieldset;

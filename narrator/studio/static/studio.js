@@ -1,6 +1,6 @@
 // The page begins here: the book, the chapter where one was, and what belongs to no other module.
 
-import { redo, travels, undo } from "./actions.js";
+import { redo, undoState, undo } from "./actions.js";
 import { listen } from "./api.js";
 import "./banner.js";
 import "./bookreport.js";
@@ -13,7 +13,7 @@ import "./heard.js";
 import "./inspector.js";
 import "./jobs.js";
 import "./keys.js";
-import { keptPlace } from "./kept.js";
+import { lastPlace } from "./preferences.js";
 import { loadBook, openChapter } from "./loading.js";
 import "./look.js";
 import "./lexicon.js";
@@ -61,10 +61,10 @@ on("opened", () => {
 let isBegun = false;
 on("book", () => {
   title();
-  drawTravel();
+  drawHistory();
   if (isBegun || !state.book.chapters.length) return;
   isBegun = true;
-  const before = keptPlace(state.book);
+  const before = lastPlace(state.book);
   const numbers = state.book.chapters.map((one) => one.number);
   const there = fromAddress();
   const number = [there?.number, before.chapter, numbers[0]].find((one) => numbers.includes(one));
@@ -86,8 +86,8 @@ function title() {
 
 // -- undo ------------------------------------------------------------------------------------------
 
-function drawTravel() {
-  const { undo: last, redo: next } = travels();
+function drawHistory() {
+  const { undo: last, redo: next } = undoState();
   for (const [id, what, word, key] of [
     ["undo", last, "Undo", "u"],
     ["redo", next, "Redo", "Shift-u"],
@@ -99,7 +99,7 @@ function drawTravel() {
     button.setAttribute("aria-label", words);
   }
 }
-on("deeds", drawTravel);
+on("history", drawHistory);
 byId("undo").addEventListener("click", undo);
 byId("redo").addEventListener("click", redo);
 

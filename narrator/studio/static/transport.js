@@ -3,7 +3,7 @@
 import { attempt, step } from "./actions.js";
 import { post } from "./api.js";
 import { byId, fill, h, icon } from "./dom.js";
-import { kept } from "./kept.js";
+import { preference } from "./preferences.js";
 import { loadBook, reloadChapter } from "./loading.js";
 import { say } from "./messages.js";
 import {
@@ -65,7 +65,7 @@ byId("slower").addEventListener("click", () => changeRate(-1));
 byId("faster").addEventListener("click", () => changeRate(1));
 byId("rate").addEventListener("click", () => setRate(1));
 const volume = byId("volume");
-volume.value = kept("volume", 1);
+volume.value = preference("volume", 1);
 volume.addEventListener("input", () => setVolume(Number(volume.value)));
 
 for (const radio of document.querySelectorAll("#voice input")) {

@@ -3,7 +3,7 @@
 
 import { bytes } from "./api.js";
 import { byId, h } from "./dom.js";
-import { keep, kept } from "./kept.js";
+import { savePreference, preference } from "./preferences.js";
 import { reloadChapter } from "./loading.js";
 import { hasSound, isPlaying, length, place, seek } from "./player.js";
 import { COLORS, colorOf, isDoubtful, isFlagged, on, state } from "./store.js";
@@ -20,7 +20,7 @@ const MARKS = 9; // pixels beneath the wave
 
 /** @type {Uint8Array} */
 let peaks = new Uint8Array();
-let isNear = kept("near", false);
+let isNear = preference("near", false);
 let from = 0;
 let painting = 0;
 /** The sound whose peaks were not there. */
@@ -219,7 +219,7 @@ slider.addEventListener("keydown", (event) => {
 /** From close by, or the whole chapter. */
 export function zoom() {
   isNear = !isNear;
-  keep("near", isNear);
+  savePreference("near", isNear);
   from = 0;
   byId("zoom").setAttribute("aria-pressed", String(isNear));
   if (isNear) from = Math.max(0, Math.min(place() - 0.2 * NEAR, total() - seen()));

@@ -1,4 +1,4 @@
-// What the browser keeps between visits: speed, theme, where one was in each book.
+// What the browser remembers between visits: speed, theme, the last place in each book.
 
 const HERE = "narrator-studio";
 
@@ -20,15 +20,15 @@ function write(key, values) {
 }
 
 /** @param {string} name @param {any} otherwise */
-export const kept = (name, otherwise) => read(HERE)[name] ?? otherwise;
+export const preference = (name, otherwise) => read(HERE)[name] ?? otherwise;
 
 /** @param {string} name @param {unknown} value */
-export const keep = (name, value) => write(HERE, { ...read(HERE), [name]: value });
+export const savePreference = (name, value) => write(HERE, { ...read(HERE), [name]: value });
 
 const ofBook = (book) => `${HERE}:${book.root}/${book.manifest}`;
 
 /** @returns {{ chapter?: number, chunk?: string, time?: number }} */
-export const keptPlace = (book) => read(ofBook(book));
+export const lastPlace = (book) => read(ofBook(book));
 
 /** @param {any} book @param {{ chapter: number, chunk: string, time: number }} place */
-export const keepPlace = (book, place) => write(ofBook(book), place);
+export const savePlace = (book, place) => write(ofBook(book), place);
