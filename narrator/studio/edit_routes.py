@@ -106,12 +106,12 @@ class EditRoutes:
     def _find_cast(self) -> Edit:
         """Finds the characters of a book and what they say; pages are told how far it is."""
 
-        def tell(stage: str) -> None:
+        def send_stage(stage: str) -> None:
             stages = new_characters.STAGES
             row = {"stage": stage, "step": stages.index(stage), "steps": len(stages)}
             self.session.events.send({"type": "casting", **row})
 
-        return new_characters.cast_edit(self.session.view.project, tell)
+        return new_characters.cast_edit(self.session.view.project, send_stage)
 
     async def undo(self, request: Request) -> Response:
         return await self._undo_or_redo(request, edits.undo, "there is nothing to undo")

@@ -58,15 +58,15 @@ class HearingRoutes:
         def list_heard() -> dict[str, Any]:
             view = self.session.view
             view.book.store.refresh()
-            found = misreadings.misreadings(view.book)
+            all_misreadings = misreadings.misreadings(view.book)
             heard_count, take_count = misreadings.count_heard(view.book, view.book.steps)
             counts = {
                 number + 1: misreadings.count_heard(view.book, steps)
                 for number, steps in view.chapters.items()
             }
             return {
-                "rows": [_misreading_row(row) for row in found[:_MAX_ROWS]],
-                "count": len(found),
+                "rows": [_misreading_row(row) for row in all_misreadings[:_MAX_ROWS]],
+                "count": len(all_misreadings),
                 "heard": heard_count,
                 "takes": take_count,
                 "chapters": {

@@ -188,10 +188,12 @@ class Guests:
             return replace(guest, rights=rights, links=_latest(guest.links, _hash(token)))
 
         with self._mutex:
-            known = [guest for guest in self.rows if guest.name.casefold() == name.casefold()]
-            if not known and len(self.rows) >= _MAX_GUESTS:
+            namesakes = [guest for guest in self.rows if guest.name.casefold() == name.casefold()]
+            if not namesakes and len(self.rows) >= _MAX_GUESTS:
                 raise UsageError(f"a book has {_MAX_GUESTS} guests at most: remove one first")
-            guest = with_link(known[0] if known else Guest(secrets.token_hex(8), name, rights))
+            guest = with_link(
+                namesakes[0] if namesakes else Guest(secrets.token_hex(8), name, rights)
+            )
             self._replace_guest(guest)
             return guest, token
 

@@ -73,21 +73,21 @@ class ReportRoutes:
         return JSONResponse({"measuring": True})
 
     def _measure(self) -> None:
-        told = ("", 0.0)
+        last_activity, last_share = "", 0.0
 
-        def tell(activity: str, share: float) -> None:
-            nonlocal told
+        def send_progress(activity: str, share: float) -> None:
+            nonlocal last_activity, last_share
             if self._is_closed:
                 raise _Closed
-            if activity != told[0] or share >= told[1] + _MIN_SHARE:
-                told = activity, share
+            if activity != last_activity or share >= last_share + _MIN_SHARE:
+                last_activity, last_share = activity, share
                 event = {"type": "report", "activity": activity, "share": round(share, 3)}
                 self.session.events.send(event)
 
         error = "the files were not measured: a fault of narrator's own"
         try:
             book = self.session.view.book
-            sound.measure(book, facts.gather(book), tell)
+            sound.measure(book, facts.gather(book), send_progress)
             error = ""
         except _Closed:
             pass

@@ -89,10 +89,10 @@ def book(
     view: ProjectSnapshot,
     takes: FindChunkStates,
     lengths: ChapterLengths,
-    known: BookRows | None = None,
+    cache: BookRows | None = None,
 ) -> Row:
-    """Returns the row of the whole book; counts of unchanged chapters come from `known`."""
-    known = known or BookRows()
+    """Returns the row of the whole book; counts of unchanged chapters come from `cache`."""
+    cache = cache or BookRows()
     plan, manifest = view.book, view.project.manifest
     facts = view.project.facts
     return {
@@ -106,10 +106,10 @@ def book(
         "formats": list(manifest.output.formats),
         "can": dict(view.available_voices),
         "chapters": [
-            _known_chapter_row(view, number, takes(number), lengths, known)
+            _cached_chapter_row(view, number, takes(number), lengths, cache)
             for number in range(len(plan.chapters))
         ],
-        "speakers": speakers(view, known),
+        "speakers": speakers(view, cache),
         "todo": _pending_row(plan, takes),
         "trouble": view.trouble,
         "warnings": _warnings(view),
@@ -118,17 +118,17 @@ def book(
     }
 
 
-def _known_chapter_row(
+def _cached_chapter_row(
     view: ProjectSnapshot,
     number: int,
     chunk_states: Mapping[str, ChunkState],
     lengths: ChapterLengths,
-    known: BookRows,
+    cache: BookRows,
 ) -> Row:
     steps = view.chapters.get(number, ())
     seconds = lengths.seconds(view.book, number, steps, chunk_states, view.book_sound)
     facts = (view.book.chapters[number].title, steps, chunk_states, view.notes, seconds)
-    return known.chapters.get(
+    return cache.chapters.get(
         number, facts, partial(_chapter_row, view, number, chunk_states, seconds)
     )
 
@@ -165,16 +165,16 @@ def _count_speakers(steps: Sequence[Step]) -> Mapping[str, SpeakerCount]:
     return counts
 
 
-def speakers(view: ProjectSnapshot, known: BookRows | None = None) -> list[Row]:
+def speakers(view: ProjectSnapshot, cache: BookRows | None = None) -> list[Row]:
     """Returns rows of the speakers, except those who only speak in unison with others.
 
     The narrator has the first colour; then those who speak most.
     """
-    plan, known = view.book, known or BookRows()
+    plan, cache = view.book, cache or BookRows()
     chunk_counts: Counter[str] = Counter()
     seconds = dict.fromkeys(plan.cast, 0.0)
     for number, steps in view.chapters.items():
-        counts = known.speakers.get(number, steps, partial(_count_speakers, steps))
+        counts = cache.speakers.get(number, steps, partial(_count_speakers, steps))
         for name, count in counts.items():
             chunk_counts[name] += count.chunks
             seconds[name] += count.seconds
@@ -255,7 +255,10 @@ def _warnings(view: ProjectSnapshot) -> list[Row]:
     warnings: list[Row] = []
     if view.trouble:
         warnings.append(
-            {"text": f"the last version is shown, because the files cannot be read: {view.trouble}", "where": ""}
+            {
+                "text": f"the last version is shown: a file cannot be read: {view.trouble}",
+                "where": "",
+            }
         )
     if view.notes.trouble:
         warnings.append({"text": view.notes.trouble, "where": ""})
