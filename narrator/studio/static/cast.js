@@ -7,12 +7,12 @@ import { byId, fill, h, icon, refill } from "./dom.js";
 import { STOPPED } from "./jobs.js";
 import { goTo } from "./loading.js";
 import { say } from "./messages.js";
-import { newSpeaker } from "./newspeaker.js";
+import { newSpeakerForm } from "./newspeaker.js";
 import { pane, showPane } from "./panes.js";
 import { playBlob, playUrl } from "./samples.js";
 import { giveLinesOf } from "./speakers.js";
 import { colorOf, on, state } from "./store.js";
-import { counted, percent, shortened, span } from "./words.js";
+import { capitalized, counted, percent, shortened, span, stopwatch } from "./words.js";
 
 const box = byId("pane-cast");
 
@@ -83,32 +83,18 @@ function finding(kind = "") {
   return h("div", { class: "one-voice" }, find, outcome && h("p", { class: "note", role: "status" }, outcome));
 }
 
-const newcomer = newSpeaker("Somebody new");
-/** It is there as long as the page: what is written in it stays while the panel is drawn anew. */
-const addition = h(
-  "form",
-  {
-    class: "voice-form",
-    onsubmit: async (event) => {
-      event.preventDefault();
-      const fields = newcomer.fields();
-      if (!fields.speaker) {
-        say("Write the name first");
-        newcomer.focus();
-      } else if (await attempt(() => sendEdit({ kind: "add", ...fields }))) {
-        newcomer.clear();
-        open = fields.speaker;
-        load();
-      }
-    },
-  },
-  newcomer.element,
-  h(
-    "div",
-    { class: "row" },
+const addition = newSpeakerForm(
+  "Somebody new",
+  [
     h("button", { type: "submit", "data-keep": "add-speaker" }, "Add a speaker"),
     h("small", {}, "Lines are given in the text: choose some, and press v."),
-  ),
+  ],
+  async (fields, clear) => {
+    if (!(await attempt(() => sendEdit({ kind: "add", ...fields })))) return;
+    clear();
+    open = fields.speaker;
+    load();
+  },
 );
 
 /** What is shown of the search for people, while it goes on. @type {HTMLElement | null} */
@@ -125,22 +111,20 @@ async function findAll(button) {
   const elapsed = h("small", { "aria-hidden": "true" });
   search = h("div", { class: "told", role: "status" }, bar, h("p", { class: "note" }, stage, " ", elapsed));
   search.show = ({ stage: words, step, steps }) => {
-    fill(stage, `${words[0].toUpperCase()}${words.slice(1)} …`);
+    fill(stage, `${capitalized(words)} …`);
     [bar.max, bar.value] = [steps, step];
   };
   button.hidden = true;
   button.after(search);
-  const begin = performance.now();
-  const clock = setInterval(() => fill(elapsed, span((performance.now() - begin) / 1000)), 1000);
+  const stopClock = stopwatch((time) => fill(elapsed, time));
   const answer = await attempt(() => sendEdit({ kind: "cast" }));
-  clearInterval(clock);
+  stopClock();
   search.remove();
   search = null;
   button.hidden = false;
   await load();
   if (!answer || namesOf(cast.speakers) !== before) return;
-  outcome = `${answer.what}. Add speakers by name here, or where you give lines to them: choose a line and press v.`;
-  outcome = outcome[0].toUpperCase() + outcome.slice(1);
+  outcome = `${capitalized(answer.what)}. Add speakers by name here, or where you give lines to them: choose a line and press v.`;
   draw();
 }
 on("event:casting", (event) => search?.show(event));

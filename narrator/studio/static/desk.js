@@ -6,7 +6,7 @@ import { savePreference, preference } from "./preferences.js";
 import { say } from "./messages.js";
 import { showPane } from "./panes.js";
 import { chosenChunk } from "./store.js";
-import { counted, settingName } from "./words.js";
+import { capitalized, counted, settingName } from "./words.js";
 
 const NOTES = { cfg: "How closely text and voice are followed", steps: "More steps take longer" };
 const MOST = 32;
@@ -41,8 +41,6 @@ const isChanged = () => Boolean(form.element) && written(form) !== form.sent;
 /** Whether something was written on the desk of the chosen chunk and not sent. */
 export const isBegun = () => form.id === chosenChunk()?.id && isChanged();
 
-const capital = (words) => words[0].toUpperCase() + words.slice(1);
-
 function number(name, words, attributes, note) {
   const input = h("input", { type: "number", name, "data-keep": `desk-${name}`, step: "any", ...attributes });
   return h("label", { class: "field", title: note }, h("span", {}, words), input);
@@ -69,7 +67,7 @@ function build(id, { style, no_style: noStyle, settings, seed }) {
     ...settings.map((one) =>
       number(
         one.name,
-        capital(settingName(one.name)),
+        capitalized(settingName(one.name)),
         { value: one.value, min: one.min, max: one.max, step: one.whole ? 1 : 0.1 },
         NOTES[one.name],
       ),

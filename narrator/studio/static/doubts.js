@@ -6,7 +6,7 @@ import { field } from "./dialogs.js";
 import { byId, h, icon, refill } from "./dom.js";
 import { openChapter } from "./loading.js";
 import { say } from "./messages.js";
-import { newSpeaker } from "./newspeaker.js";
+import { newSpeakerForm } from "./newspeaker.js";
 import { pane } from "./panes.js";
 import { playFrom } from "./player.js";
 import { choose, colorOf, on, state } from "./store.js";
@@ -208,26 +208,13 @@ function somebodyElse() {
   return field("Somebody else", select);
 }
 
-const newcomer = newSpeaker("Or somebody new");
-/** It is there as long as the page: what is written in it stays while the panel is drawn anew. */
-const somebodyNew = h(
-  "form",
-  {
-    class: "voice-form",
-    onsubmit: (event) => {
-      event.preventDefault();
-      if (!newcomer.name()) {
-        say("Write the name first");
-        newcomer.focus();
-        return;
-      }
-      const fields = newcomer.fields();
-      newcomer.clear();
-      name(fields.speaker, fields);
-    },
+const somebodyNew = newSpeakerForm(
+  "Or somebody new",
+  [h("button", { type: "submit", "data-keep": "new-give" }, "Add, and give it to them")],
+  (fields, clear) => {
+    clear();
+    name(fields.speaker, fields);
   },
-  newcomer.element,
-  h("div", { class: "row" }, h("button", { type: "submit", "data-keep": "new-give" }, "Add, and give it to them")),
 );
 
 function candidate(name, i) {

@@ -7,7 +7,7 @@ import { CODEC_HINT, complain, say } from "./messages.js";
 import { toFetch, toInstall, withCode } from "./modelfetch.js";
 import { openOnServer } from "./opening.js";
 import { emit } from "./store.js";
-import { counted, percent, roughly, sizeWords, span, stageName, timeLeft } from "./words.js";
+import { capitalized, counted, doneShare, percent, roughly, sizeWords, span, stageName, stopwatch, timeLeft } from "./words.js";
 
 const box = byId("making");
 const audio = byId("sample");
@@ -225,10 +225,7 @@ async function hearVoice(one, button) {
   if (wasPlaying) return;
   hearing = button;
   button.disabled = true;
-  const begin = performance.now();
-  const tell = () =>
-    fill(button.previousElementSibling, `Speaking … ${span((performance.now() - begin) / 1000)}`);
-  const clock = setInterval(tell, 1000);
+  const stopClock = stopwatch((time) => fill(button.previousElementSibling, `Speaking … ${time}`));
   try {
     const { sound, job } = await fetchSound(api("voices/sample"), { engine: one.engine, voice: one.voice });
     const url = sound ? URL.createObjectURL(sound) : await sampleOfJob(job);
@@ -239,7 +236,7 @@ async function hearVoice(one, button) {
   } catch (error) {
     if (error.name !== "AbortError") complain(error);
   }
-  clearInterval(clock);
+  stopClock();
   fill(button.previousElementSibling);
   const hadFocus = document.activeElement === document.body;
   button.disabled = false;
@@ -301,21 +298,20 @@ function drawPeople() {
   const find = h("button", { "data-keep": "find", disabled: book.finding }, icon("who"), "Find who speaks");
   find.addEventListener("click", async () => {
     const mine = book;
-    const begin = performance.now();
     mine.finding = true;
     drawPeople();
-    const clock = setInterval(() => {
-      mine.finding = span((performance.now() - begin) / 1000);
+    const stopClock = stopwatch((time) => {
+      mine.finding = time;
       if (book === mine) drawPeople();
-    }, 1000);
+    });
     try {
       const { what } = await post(api("edits"), { kind: "cast" });
-      mine.found = `${what[0].toUpperCase()}${what.slice(1)}.`;
+      mine.found = `${capitalized(what)}.`;
       say(what, "people");
     } catch (error) {
       complain(error);
     }
-    clearInterval(clock);
+    stopClock();
     mine.finding = false;
     await reload(); // and once more, when the server has read the book again
   });
@@ -444,7 +440,7 @@ function atWork() {
 
 function tellProgress() {
   const now = book.progress ?? book.facts.jobs.progress;
-  const share = now?.of ? Math.min(1, now.done / now.of) : 0;
+  const share = doneShare(now);
   workBar.value = share;
   workWords.textContent = `${stageName(now?.phase) || "Speaking"} ${percent(share)}${timeLeft(now?.left)}`;
 }

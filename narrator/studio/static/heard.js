@@ -9,7 +9,7 @@ import { say } from "./messages.js";
 import { pane } from "./panes.js";
 import { heardNow, playUrl, stop } from "./samples.js";
 import { colorOf, on, scriptOf, state } from "./store.js";
-import { counted, grouped, percent, shortened, timeLeft } from "./words.js";
+import { capitalized, counted, doneShare, grouped, percent, shortened, timeLeft } from "./words.js";
 
 const box = byId("pane-heard");
 
@@ -66,7 +66,7 @@ function listening() {
   const { heard, takes, chapters, why_not: whyNot } = listing;
   const job = listeningJob();
   if (job) {
-    const share = progress?.of ? progress.done / progress.of : 0;
+    const share = doneShare(progress);
     const rest = timeLeft(progress?.left);
     return h(
       "section",
@@ -106,7 +106,7 @@ function beginner(name, part, chapters, counts) {
     "button",
     { class: "wide", "data-keep": name, disabled: Boolean(listing.why_not) || waits, onclick },
     icon("sound"),
-    waits ? `${part[0].toUpperCase()}${part.slice(1)} waits for its turn` : words,
+    waits ? `${capitalized(part)} waits for its turn` : words,
   );
 }
 

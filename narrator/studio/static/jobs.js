@@ -8,7 +8,7 @@ import { loadBook } from "./loading.js";
 import { complain, say } from "./messages.js";
 import { showPane } from "./panes.js";
 import { emit, on, state } from "./store.js";
-import { counted, percent, roughly, span, stageName, timeLeft } from "./words.js";
+import { counted, doneShare, percent, roughly, span, stageName, timeLeft } from "./words.js";
 
 const status = byId("status");
 const opener = byId("to-render");
@@ -75,8 +75,7 @@ export function progressWords() {
   return parts.filter(Boolean).join(" · ");
 }
 
-export const share = () =>
-  work.progress?.of ? Math.min(1, work.progress.done / work.progress.of) : 0;
+export const share = () => doneShare(work.progress);
 export const leftWords = () => timeLeft(work.progress?.left);
 
 // -- the bar at the top ----------------------------------------------------------------------------

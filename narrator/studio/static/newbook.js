@@ -5,7 +5,7 @@ import { get, post, remove, sendCover, upload } from "./api.js";
 import { byId, fill, h, icon, refill } from "./dom.js";
 import { complain } from "./messages.js";
 import { emit } from "./store.js";
-import { clock, counted, grouped, percent, span } from "./words.js";
+import { capitalized, clock, counted, grouped, percent, span } from "./words.js";
 
 const box = byId("making");
 const MAX_BYTES = 500_000_000;
@@ -309,7 +309,7 @@ function told(book) {
     "section",
     {},
     h("h3", {}, "Please note"),
-    h("ul", { class: "remarks" }, ...lines.map((line) => h("li", {}, line[0].toUpperCase() + line.slice(1)))),
+    h("ul", { class: "remarks" }, ...lines.map((line) => h("li", {}, capitalized(line)))),
   );
 }
 

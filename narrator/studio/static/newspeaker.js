@@ -2,6 +2,7 @@
 
 import { field } from "./dialogs.js";
 import { h } from "./dom.js";
+import { say } from "./messages.js";
 
 const PRONOUNS = [["", "not known"], ["he", "he"], ["she", "she"], ["they", "they"], ["it", "it"]];
 
@@ -27,4 +28,21 @@ export function newSpeaker(words, onName) {
     /** What an edit says of the speaker. */
     fields: () => ({ speaker: name.value.trim(), adds: true, pronoun: pronoun.value }),
   };
+}
+
+/**
+ * These fields as a form of a panel. It is made once: what is written in it stays while the panel is
+ * drawn anew.
+ * @param {string} words @param {Node[]} controls a button that submits, and notes
+ * @param {(fields: any, clear: () => void) => void} onSubmit
+ */
+export function newSpeakerForm(words, controls, onSubmit) {
+  const speaker = newSpeaker(words);
+  const submit = (event) => {
+    event.preventDefault();
+    if (speaker.name()) return onSubmit(speaker.fields(), speaker.clear);
+    say("Write the name first");
+    speaker.focus();
+  };
+  return h("form", { class: "voice-form", onsubmit: submit }, speaker.element, h("div", { class: "row" }, ...controls));
 }

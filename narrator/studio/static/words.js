@@ -36,6 +36,19 @@ export function timeLeft(seconds) {
   return seconds < 10 ? ", a few seconds left" : `, ${roughly(seconds)} left`;
 }
 
+/** Tells every second how long something takes, in words; returns what ends it. @param {(time: string) => void} tell */
+export function stopwatch(tell) {
+  const begin = performance.now();
+  const timer = setInterval(() => tell(span((performance.now() - begin) / 1000)), 1000);
+  return () => clearInterval(timer);
+}
+
+/** How much of some work is done, 0 to 1. @param {{ done: number, of: number } | null} [progress] */
+export const doneShare = (progress) => (progress?.of ? Math.min(1, progress.done / progress.of) : 0);
+
+/** @param {string} words */
+export const capitalized = (words) => words[0].toUpperCase() + words.slice(1);
+
 /** 1 line, 1,200 lines. @param {number} number @param {string} thing */
 export const counted = (number, thing) => `${grouped(number)} ${thing}${number === 1 ? "" : "s"}`;
 
