@@ -45,7 +45,7 @@ _NOTES: dict[str, Callable[[Notes, Sequence[Step]], bool]] = {
     "unreviewed": lambda notes, group: not all(step.id in notes.reviewed for step in group),
 }
 """Predicates on people's notes by the name under which they are looked for."""
-_STATES = (*_STATE_NAMES, *_NOTES)
+STATES = (*_STATE_NAMES, *_NOTES)
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +55,7 @@ class _Query:
     speaker: str
     """"" for any."""
     states: Sequence[str]
-    """Names in `_STATES`; all have to hold."""
+    """Names in `STATES`; all have to hold."""
 
 
 class FindRoutes:
@@ -74,8 +74,8 @@ class FindRoutes:
         states = fields.getlist("state")
         if len(words) > _MAX_WORDS_CHARACTERS:
             raise UsageError(f"at most {_MAX_WORDS_CHARACTERS} characters can be looked for")
-        if unknown_states := set(states) - set(_STATES):
-            raise UsageError(f"`state` is one of {', '.join(_STATES)}, not {min(unknown_states)}")
+        if unknown_states := set(states) - set(STATES):
+            raise UsageError(f"`state` is one of {', '.join(STATES)}, not {min(unknown_states)}")
         if not (first.isascii() and first.isdecimal() and len(first) < 7):
             raise UsageError("`from` must be a number")
         query = _Query(_fold(words.strip()), fields.get("speaker", ""), states)

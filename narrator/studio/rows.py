@@ -34,7 +34,7 @@ from narrator.text.chunks import group_unison
 from narrator.text.memo import LastValues
 from textbase.languages import is_right_to_left
 
-_COLOUR_COUNT = 12
+COLOUR_COUNT = 12
 _MAX_WARNINGS = 100
 _REASON_WORDS = {
     Reason.NEW: "not spoken yet",
@@ -202,7 +202,7 @@ def speakers(view: ProjectSnapshot, cache: BookRows | None = None) -> list[Row]:
 
 def _colour_index(rank: int) -> int:
     """Returns the index of a colour by rank; the first one is only the narrator's."""
-    return 1 + (rank - 1) % (_COLOUR_COUNT - 1) if rank else 0
+    return 1 + (rank - 1) % (COLOUR_COUNT - 1) if rank else 0
 
 
 def voice_description(plan: BookPlan, name: str) -> str:

@@ -10,6 +10,8 @@ from graphlib import TopologicalSorter
 from pathlib import Path
 
 import narrator.studio
+from narrator.studio import find_routes, peaks, rows, uploads
+from narrator.studio.chunk_states import STATE_ORDER
 
 ROOM = Path(narrator.studio.__file__).parent
 STATIC = ROOM / "static"
@@ -79,3 +81,17 @@ def test_every_color_of_a_speaker_is_in_the_style() -> None:
     for color in range(1, 12):
         assert f"--c{color}: light-dark(" in STYLE
         assert f".c{color} {{ --who: var(--c{color}); }}" in STYLE
+
+
+def test_page_and_server_have_the_same_limits_and_states() -> None:
+    def number(module: str, name: str) -> int:
+        (digits,) = re.findall(rf"const {name} = ([\d_]+);", MODULES[module])
+        return int(digits)
+
+    assert number("store.js", "COLORS") == rows.COLOUR_COUNT
+    assert number("wave.js", "RATE") == peaks.PEAKS_PER_SECOND
+    assert number("newbook.js", "MAX_BYTES") == uploads.MAX_UPLOAD_BYTES
+    states = MODULES["find.js"].partition("const STATES = [")[2].partition("\n];")[0]
+    assert set(re.findall(r'\["(\w+)", ', states)) == set(find_routes.STATES)
+    names = MODULES["words.js"].partition("const STATES = {")[2].partition("\n};")[0]
+    assert set(re.findall(r'^  "?([\w ]+)"?:', names, re.MULTILINE)) == set(STATE_ORDER)

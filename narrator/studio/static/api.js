@@ -3,7 +3,6 @@
 import { addressOf } from "./address.js";
 import { emit } from "./store.js";
 
-/** What the server said, in its words. */
 class Refused extends Error {
   /** @param {number} status @param {any} body */
   constructor(status, body) {

@@ -7,7 +7,7 @@ import { byId, fill, h, icon, refill } from "./dom.js";
 import { STOPPED } from "./jobs.js";
 import { goTo } from "./loading.js";
 import { say } from "./messages.js";
-import { newSpeakerForm } from "./newspeaker.js";
+import { PRONOUNS, newSpeakerForm } from "./newspeaker.js";
 import { pane, showPane } from "./panes.js";
 import { playBlob, playUrl } from "./samples.js";
 import { giveLinesOf } from "./speakers.js";
@@ -18,11 +18,8 @@ const box = byId("pane-cast");
 
 /** @type {any} What /api/cast says. */
 let cast = null;
-/** Number of speakers from which they can be searched. */
 const MANY = 12;
-/** Letters of the names that are shown. */
 let sought = "";
-/** The speaker whose voice is open. */
 let open = "";
 /** @type {Map<string, HTMLElement>} Forms somebody has written in, by speaker: there until sent. */
 const drafts = new Map();
@@ -194,7 +191,7 @@ function personForm({ name, is_narrator, plays, aliases, pronoun, shares_voice_o
     h("option", { value: "" }, "…"),
     ...others.map((one) => h("option", { value: one.name }, one.name)),
   );
-  const pronouns = [...new Set(["he", "she", "they", "it", ...(pronoun ? [pronoun] : [])])];
+  const pronouns = [...new Set([...PRONOUNS, ...(pronoun ? [pronoun] : [])])];
   const called = h(
     "select",
     {},
@@ -419,7 +416,6 @@ function voice(speaker) {
   return form;
 }
 
-/** The line that voices are tried on: one of the book's, which may be changed. */
 function sampleLine(speaker) {
   const own = h("textarea", {
     rows: 3,
@@ -560,7 +556,6 @@ function clipForm(now) {
   };
 }
 
-/** The value, or a word on what is missing. */
 function required(control, words, value) {
   if (control.value.trim()) return value;
   say(words);

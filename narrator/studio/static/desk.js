@@ -137,7 +137,6 @@ async function send(id, element, { style, settings, isOne }) {
   say(`${id} will be spoken with these settings${count > 1 ? `, ${count} times` : ""}`, "job");
 }
 
-/** Opens the desk of the chosen chunk; the key leads here. */
 export function openDesk() {
   wanted = chosenChunk()?.id ?? "";
   showPane("chunk", { focus: false });

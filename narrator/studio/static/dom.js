@@ -41,7 +41,6 @@ export function icon(name) {
 /** Words for screen readers alone. @param {string} words */
 export const unseen = (words) => h("span", { class: "vh" }, words);
 
-/** Replaces what an element has. */
 export function fill(element, ...children) {
   element.replaceChildren(...children.filter((child) => child || child === 0).map(asNode));
   return element;

@@ -11,7 +11,6 @@ import { plain, sendWords } from "./pending.js";
 import { chosenChunk, choose, colorOf, emit, placeOf, scriptOf } from "./store.js";
 import { shortened } from "./words.js";
 
-/** A note for who speaks or mends it. */
 export function flag() {
   const chunk = chosenChunk();
   if (!chunk) return;
@@ -54,7 +53,6 @@ function again(text, written) {
   return note;
 }
 
-/** The paragraph as it is written in its file. */
 export async function editWords() {
   const chunk = chosenChunk();
   if (!chunk) return;

@@ -62,7 +62,6 @@ function press({ currentTarget: button }) {
   lookIn(0);
 }
 
-/** What is looked for; null for nothing. */
 function query() {
   const fields = new URLSearchParams();
   const words = input.value.trim();

@@ -271,7 +271,6 @@ async function choose(one) {
   }
 }
 
-/** Writes the voice into book.yaml, if it is not there yet. */
 async function write() {
   if (!book.chosen || isSame(book.chosen, book.voices.chosen)) return;
   await busy(() => post(api("voices"), { engine: book.chosen.engine, voice: book.chosen.voice }));

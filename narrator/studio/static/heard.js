@@ -20,7 +20,6 @@ const settled = new Set();
 /** The listening, as the owner of the project tells of it. @type {any} */
 let progress = null;
 
-/** How sure it is, in words. */
 const surely = (odds) => (odds >= 2.5 ? "almost surely" : odds >= 1.5 ? "probably" : "perhaps");
 
 const KINDS = {

@@ -21,7 +21,6 @@ const box = byId("pane-chunk");
 let detail = null;
 let asked = 0;
 let timer = 0;
-/** What is said of a job for this chunk. */
 let waits = "";
 
 /** Asks once the choice rests: while the sound goes on it moves from chunk to chunk. */
@@ -105,7 +104,6 @@ function letGo() {
   choose(state.playing, { scroll: false });
 }
 
-/** What is to be known before it is heard. */
 function told(chunk) {
   const lines = [];
   const why = chunk.pending ? "" : chunk.why || chunk.faults.join("; ");

@@ -13,7 +13,6 @@ import { counted, doneShare, percent, roughly, span, stageName, timeLeft } from 
 const status = byId("status");
 const opener = byId("to-render");
 
-/** What runs, how far it is, what waits, and whether that waits for somebody to resume it. */
 export const work = {
   /** @type {any} */
   running: null,
@@ -40,7 +39,6 @@ export const KINDS = {
 };
 /** Whether what was spoken is being made into files. */
 const isMaking = () => Boolean(work.progress) && !["render", "starting"].includes(work.progress.phase);
-/** What runs, in words. */
 export const activity = () =>
   stageName(work.progress?.phase) || (KINDS[work.running.kind] ?? work.running.kind);
 const SLOW = new Set(["render", "export", "retake", "audition", "hear"]);
@@ -54,7 +52,6 @@ export const isPausing = () => work.isPaused && Boolean(work.running?.pausable);
 export const costOf = ({ todo }, seconds) =>
   todo.cost && todo.seconds ? (seconds * todo.cost) / todo.seconds : null;
 
-/** What is to be rendered. */
 export function todoWords(book) {
   const { chunks, seconds } = book.todo;
   if (!chunks) return ["Everything is rendered"];
@@ -63,7 +60,6 @@ export function todoWords(book) {
   return [`${counted(chunks, "line")} to speak`, h("span", { class: "more" }, `, about ${long}`)];
 }
 
-/** How far it is, in figures. */
 export function progressWords() {
   const { progress } = work;
   if (!progress) return "";

@@ -15,7 +15,6 @@ import { counted, grouped, shortened } from "./words.js";
 const box = byId("pane-lexicon");
 const MAX_NAMES = 300;
 const MAX_CHAPTERS = 8;
-/** Number of rows from which they can be searched. */
 const MANY = 12;
 
 /** @type {any[] | null} What /api/lexicon lists. */
@@ -61,7 +60,6 @@ function showWords(letters) {
   draw();
 }
 
-/** A part of the panel that can be folded. */
 function section(id, title, list, content) {
   const details = h(
     "details",

@@ -68,7 +68,6 @@ async function begin(file) {
   await follow(mine);
 }
 
-/** Waits until a manuscript is read, and shows it. */
 async function follow(mine) {
   const words = h("p", { class: "note" });
   const bar = h("progress", { "aria-label": "Reading" });
@@ -229,7 +228,6 @@ function named(tags) {
     .sort(([, one], [, other]) => one.localeCompare(other));
 }
 
-/** The same manuscript, read in another way. */
 async function again(mine, choices) {
   const { book, typed } = mine;
   try {
@@ -300,7 +298,6 @@ function coverOf(mine) {
   return place;
 }
 
-/** What is odd, and what was guessed. */
 function told(book) {
   const remarks = book.remarks.filter((remark) => !isOnLanguage(remark));
   const lines = [book.dialogue && `Read as ${book.dialogue}.`, ...remarks].filter(Boolean);

@@ -4,7 +4,7 @@ import { field } from "./dialogs.js";
 import { h } from "./dom.js";
 import { say } from "./messages.js";
 
-const PRONOUNS = [["", "not known"], ["he", "he"], ["she", "she"], ["they", "they"], ["it", "it"]];
+export const PRONOUNS = ["he", "she", "they", "it"];
 
 /** Fields for a new speaker. @param {string} words @param {(name: string) => void} [onName] */
 export function newSpeaker(words, onName) {
@@ -18,7 +18,8 @@ export function newSpeaker(words, onName) {
   const pronoun = h(
     "select",
     { "data-keep": "new-pronoun" },
-    ...PRONOUNS.map(([value, label]) => h("option", { value }, label)),
+    h("option", { value: "" }, "not known"),
+    ...PRONOUNS.map((one) => h("option", { value: one }, one)),
   );
   return {
     element: h("div", { class: "row ends" }, field(words, name), field("Pronoun", pronoun)),

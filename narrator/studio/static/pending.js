@@ -78,7 +78,6 @@ export function sendWords(chunk, paragraph, text, editAgain) {
   );
 }
 
-/** What the file says now. */
 async function present(chunk, paragraph, error) {
   const now = await chunkDetail(chunk.id).catch(() => null);
   const isThere = now?.paragraph && !now.paragraph.error && now.paragraph.text === error.body.there;

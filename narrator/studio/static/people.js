@@ -27,7 +27,6 @@ async function attemptHere(work) {
   }
 }
 
-/** Says on a button for a while that it was done. */
 function confirmOn(button, words) {
   const before = button.textContent;
   fill(button, words);
@@ -55,7 +54,6 @@ async function openPeople() {
   list = null;
 }
 
-/** Who can come in, and what others in the network could read. */
 function reach({ restart, is_encrypted }) {
   if (restart)
     return `This studio can be reached from this machine alone. For other machines and phones in your network, close it and start it with: ${restart}`;

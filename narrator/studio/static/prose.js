@@ -244,7 +244,6 @@ function marks(chunk) {
   return element;
 }
 
-/** Draws one chunk again, where it is drawn. */
 function redraw(place) {
   const old = drawn.get(place);
   const chunk = state.chapter?.chunks[place];

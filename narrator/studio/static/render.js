@@ -13,7 +13,6 @@ import { counted, grouped, percent, roughly, shortened, span } from "./words.js"
 
 const box = byId("pane-render");
 
-/** What is to be rendered: book, chapter or some. */
 let scope = "book";
 /** Numbers of the chapters that were chosen. @type {Set<number>} */
 const chosen = new Set();
@@ -53,7 +52,6 @@ function partName(chapters) {
 const isDraft = (job) => job.engine === "draft";
 const bothVoices = () => state.book.can.draft && state.book.can.model;
 
-/** What a job is about, and what is said of it in small. */
 function jobWords(job) {
   const { book } = state;
   const isWhole = job.kind === "render" || job.kind === "export";

@@ -5,7 +5,6 @@ import { bars, chart, dots, legend, lines, table, ticks, waveform } from "./char
 import { h } from "./dom.js";
 import { clock, counted, grouped, sizeWords, span } from "./words.js";
 
-/** Pictures of a chapter and of the book. */
 const [LOW, MIDDLE, HIGH] = [90, 170, 220];
 const SILENT = -60;
 
