@@ -266,7 +266,7 @@ def test_the_panel_stays_while_somebody_writes_in_it_and_follows_afterwards(
     studio.press("j", "k")  # what was written is there again
     expect(number).to_have_text("1.1")
     expect(speed).to_have_value("0.85")
-    page.get_by_role("button", name="As usual").click()
+    page.get_by_role("button", name="Reset").click()
     expect(speed).to_have_value("1")
     page.evaluate("document.activeElement.blur()")
     play_until(studio, "1.2")
