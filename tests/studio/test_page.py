@@ -267,6 +267,19 @@ def test_a_demo_book_is_rendered_from_the_page_and_plays(chromium: Browser, tmp_
         assert studio.time() > start - 0.1
 
 
+def test_finished_files_are_linked_beside_the_render(studio: Studio) -> None:
+    studio.render()
+    studio.press("Shift+R")
+    page = studio.page
+    link = page.get_by_role("link", name="Download Nobody - Two Walks.m4b")
+    with page.expect_download() as download:
+        link.click()
+    assert download.value.suggested_filename == "Nobody - Two Walks.m4b"
+    expect(page.get_by_role("button", name="Make M4B again")).to_be_enabled()
+    expect(page.locator("#pane-render .main")).to_have_count(0)
+    studio.press("Escape")
+
+
 def test_a_flagged_sentence_is_found_spoken_again_compared_and_pinned(studio: Studio) -> None:
     studio.render()
     find_the_doubtful_one(studio)

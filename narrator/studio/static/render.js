@@ -1,7 +1,8 @@
 // The panel Render: the queue, what is to be rendered and what that costs, by which voice.
 
 import { attempt, submit } from "./actions.js";
-import { post } from "./api.js";
+import { addressOf } from "./address.js";
+import { get, post } from "./api.js";
 import { choice } from "./dialogs.js";
 import { byId, h, icon, refill } from "./dom.js";
 import { KINDS, STOPPED, activity, costOf, isPausing, leftWords, pause, progressWords, share, stop, todoWords, work } from "./jobs.js";
@@ -9,7 +10,7 @@ import { goTo } from "./loading.js";
 import { say } from "./messages.js";
 import { pane } from "./panes.js";
 import { on, state } from "./store.js";
-import { counted, grouped, percent, roughly, shortened, span } from "./words.js";
+import { counted, grouped, percent, roughly, shortened, sizeWords, span } from "./words.js";
 
 const box = byId("pane-render");
 
@@ -20,10 +21,36 @@ const chosen = new Set();
 let voice = "";
 /** What has been asked for, render or export, and nobody has said yet that it begins. */
 let asking = "";
+/** The finished files. @type {{ name: string, address: string, bytes: number, is_current: boolean }[]} */
+let files = [];
 
 function draw() {
   if (!state.book || pane() !== "render") return;
-  refill(box, earlier(), queue(), toRender(), lately(), warnings());
+  const parts = isMade() ? [finished(), toRender()] : [toRender(), finished()];
+  refill(box, earlier(), queue(), ...parts, lately(), warnings());
+}
+
+// -- the finished files ----------------------------------------------------------------------------
+
+/** Whether the files are those of the book as it is. */
+const isMade = () => !state.book.todo.chunks && files.length > 0 && files.every((one) => one.is_current);
+
+async function loadFiles() {
+  if (!state.book || pane() !== "render") return;
+  ({ files } = (await attempt(() => get("/api/downloads"))) ?? { files });
+  draw();
+}
+
+function finished() {
+  if (!files.length) return null;
+  const row = ({ name, address, bytes, is_current }) =>
+    h(
+      "li",
+      {},
+      h("a", { class: "button", "data-keep": `file-${name}`, href: addressOf(address), download: name }, icon("export"), h("span", {}, `Download ${name}`)),
+      h("small", {}, ` ${sizeWords(bytes)}${is_current ? "" : ", older than the book"}`),
+    );
+  return h("section", { "aria-label": "Finished files" }, h("h3", {}, "Finished files"), h("ul", { class: "downloads" }, ...files.map(row)));
 }
 
 // -- the queue -------------------------------------------------------------------------------------
@@ -271,26 +298,27 @@ function buttons(part) {
   const draft = asDraft();
   const isThere = draft ? can.draft : can.model;
   const hasWork = !part.isEmpty && (!part.isKnown || part.chunks > 0);
-  const files = formats.map((one) => one.toUpperCase()).join(", ");
+  const kinds = formats.map((one) => one.toUpperCase()).join(", ");
   const cost = part.isKnown ? costOf(state.book, part.seconds) : null;
   const waits = Boolean(work.running || work.queue.length);
+  const isAgain = part.isKnown && isMade();
   const button = (id, kind, words, isOff) =>
     h(
       "button",
       {
         id,
-        class: `wide${isOff ? "" : " main"}`,
+        class: `wide${isOff || isAgain ? "" : " main"}`,
         "data-keep": id,
         disabled: isOff,
         onclick: () => begin(kind, part),
       },
-      icon(kind),
+      icon("render"),
       words,
     );
   const time = cost === null || !part.chunks ? "" : ` (about ${roughly(cost)})`;
   const makes = part.chapters.length
-    ? `Then ${part.name} ${part.chapters.length === 1 ? "is" : "are"} mastered; ${files} of the whole book is made when that is exported.`
-    : `Then ${files} is made.`;
+    ? `Then ${part.name} ${part.chapters.length === 1 ? "is" : "are"} mastered; ${kinds} of the whole book is made when nothing of it is missing.`
+    : `Then ${kinds} is made.`;
   const notes = [
     !isThere && can.why_not,
     part.isEmpty && "Choose chapters above.",
@@ -310,7 +338,7 @@ function buttons(part) {
     button(
       "export-now",
       "export",
-      asking === "export" ? "Starting …" : `Export ${files}`,
+      asking === "export" ? "Starting …" : `Make ${kinds}${isAgain ? " again" : ""}`,
       Boolean(asking) || part.isEmpty || (part.isKnown && part.chunks > 0),
     ),
     part.isKnown && part.chunks
@@ -374,3 +402,5 @@ function warnings() {
 
 on("jobs", draw);
 on("pane", draw);
+on("pane", loadFiles);
+on("book", loadFiles);
