@@ -22,6 +22,8 @@ from textbase.errors import Problem
 _HEAD_SIZE = 200_000
 """Bytes at the beginning of a file that are inspected."""
 _LOCKED = "EncryptedPackage".encode("utf-16-le")
+_FLAT_SUFFIXES = (".fodt",)
+"""Suffixes of files that are XML, of a kind whose other files are archives."""
 _KIND_BY_NAME: Mapping[str, Kind] = {
     suffix: kind for kind in KINDS if kind.is_named for suffix in kind.suffixes
 }
@@ -42,11 +44,22 @@ def kind_of(path: Path) -> Kind:
         raise ImportFailed(Problem(path, None, f"cannot be read: {error.strerror}")) from None
     kind = _kind_by_signature(path, head) or _kind_of_text(path, head)
     if kind is None:
-        message = f"is not a manuscript of a known kind; what can be imported: {kinds.IMPORTABLE}"
-        raise ImportFailed(Problem(path, None, message))
+        raise ImportFailed(Problem(path, None, _unknown_message(path)))
     if not kind.reader:
         raise ImportFailed(Problem(path, None, kind.refusal))
     return kind
+
+
+def _unknown_message(path: Path) -> str:
+    """Says why a file of no known kind cannot be read: by suffix it may be a damaged archive."""
+    suffix = path.suffix.lower()
+    kind = SUFFIXES.get(suffix)
+    if kind is not None and kind.is_archive and suffix not in _FLAT_SUFFIXES:
+        return (
+            f"this {kind.name} file is damaged (not a zip archive); open it in the program that "
+            "made it and save it again, or get another copy"
+        )
+    return f"is not a manuscript of a known kind; what can be imported: {kinds.IMPORTABLE}"
 
 
 def _kind_by_signature(path: Path, head: bytes) -> Kind | None:

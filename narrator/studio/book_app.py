@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+from pathlib import Path
 
 from starlette.applications import Starlette
 
@@ -34,14 +35,17 @@ PORT_FILE = "studio.port"
 class BookApp:
     """The application of one book, which has been read."""
 
-    def __init__(self, session: ProjectSession, guests: Guests | None = None) -> None:
-        """`guests` are those of the book, where they were read before. Raises StorageError if their
-        list is damaged."""
+    def __init__(
+        self, session: ProjectSession, guests: Guests | None = None, served_path: Path | None = None
+    ) -> None:
+        """`guests` are those of the book, where they were read before; `served_path` is what the
+        studio was started with, if not the book. Raises StorageError if the list of guests is
+        damaged."""
         self.session, self.jobs = session, Jobs(session)
         self.guests = guests or Guests(people.path_of(session.view.project))
         # tells all pages, and ends those of people who are not welcome any more
         self.guests.on_change = lambda: session.events.send({"type": "people"})
-        self._people_routes = PeopleRoutes(self.guests, session.path)
+        self._people_routes = PeopleRoutes(self.guests, served_path or session.path)
         self._report = ReportRoutes(session)
         self._quick_voice = quick_voice = QuickVoice()
         self.hearing = HearingRoutes(session, self.jobs)

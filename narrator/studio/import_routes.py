@@ -34,6 +34,7 @@ from narrator.studio.projects import id_of
 from narrator.studio.session import NotFound
 from narrator.studio.uploads import MAX_UPLOAD_BYTES, Upload, Uploads
 from narrator.studio.uploads import root as uploads_folder
+from narrator.text.markup import plain_text
 from narrator.text.normalize import grammars
 from narrator.text.pace import expected_seconds
 from narrator.web import bodies
@@ -252,5 +253,5 @@ def _part_row(part: ImportedChapter | Skipped, language: str) -> dict[str, Any]:
         "words": part.words,
         "is_read": isinstance(part, ImportedChapter),
         "reason": part.reason if isinstance(part, Skipped) else "",
-        "begin": _one_line(body[: 4 * _EXCERPT_LENGTH])[:_EXCERPT_LENGTH],
+        "begin": _one_line(plain_text(body[: 8 * _EXCERPT_LENGTH]))[:_EXCERPT_LENGTH],
     }

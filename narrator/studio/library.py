@@ -166,7 +166,7 @@ class Library:
         assert self._keys is not None
         session.set_loop(self._loop)
         await session.run("reading the manuscript", partial(_read_in_any_voice, session))
-        book = BookApp(session, self._guests.get(id))
+        book = BookApp(session, self._guests.get(id), self.folder)
         self._guests[id] = book.guests
         self._logs[id] = contextlib.ExitStack()
         self._logs[id].enter_context(logging_to(session.view.project))

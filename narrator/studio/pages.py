@@ -27,14 +27,15 @@ def _templates() -> Environment:
     return templates.environment("narrator.studio")
 
 
-def page(view: ProjectSnapshot, has_start_page: bool, person: Person) -> str:
-    """Renders the page of a book for a person, with a link to the start page if there is one."""
+def page(view: ProjectSnapshot, start_page_id: str, person: Person) -> str:
+    """Renders the page of a book for a person, with links to the start page, where the book has the
+    given id; "" if there is none."""
     manifest = view.project.manifest
     template = _templates().get_template("studio.html")
     return template.render(
         title=manifest.title,
         language=manifest.language,
-        has_start_page=has_start_page,
+        start_page_id=start_page_id,
         person=person,
     )
 

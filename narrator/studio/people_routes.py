@@ -26,7 +26,7 @@ class PeopleRoutes:
     """Routes that invite people to a book."""
 
     def __init__(self, guests: Guests, path: Path) -> None:
-        """`path` is that of the book, as it was given."""
+        """`path` is that of the book or the folder of books, as the studio was started with it."""
         self.guests, self.path = guests, path
         self.keys: LinkKeys | None = None
         self.place: Endpoint | None = None
@@ -87,7 +87,7 @@ class PeopleRoutes:
         return {"link": link, "qr": picture, "restart": restart, "install": install}
 
     def _restart_command(self) -> str:
-        """Returns the command after which other machines reach the book; "" where they do."""
+        """Returns the command after which other machines reach the studio; "" where they do."""
         assert self.place is not None
         if not self.place.is_local:
             return ""

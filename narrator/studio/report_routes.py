@@ -7,12 +7,14 @@ the report looks.
 from __future__ import annotations
 
 import threading
+from urllib.parse import quote
 
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
+from narrator.delivery.export.names import file_name
 from narrator.errors import NarratorError
 from narrator.report import data, facts, sound
 from narrator.studio import saved_report
@@ -60,10 +62,11 @@ class ReportRoutes:
         """Serves the report as one file to keep."""
 
         def make_page() -> bytes:
-            book = self.session.view.book
             return saved_report.page(book, data.report_row(book, facts.gather(book)))
 
-        headers = {"content-disposition": 'attachment; filename="report.html"'}
+        book = self.session.view.book
+        name = f"{file_name(f'{book.project.manifest.title} - report')}.html"
+        headers = {"content-disposition": f"attachment; filename*=UTF-8''{quote(name, safe='')}"}
         return Response(await run_in_threadpool(make_page), 200, headers, "text/html")
 
     async def measure(self, request: Request) -> Response:

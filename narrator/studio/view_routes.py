@@ -63,8 +63,8 @@ class ViewRoutes:
 
     async def page(self, request: Request) -> Response:
         person = request.scope["person"]
-        has_start_page = bool(request.scope.get("root_path")) and person is OWNER
-        text = page(self.session.view, has_start_page, person)
+        place = str(request.scope.get("root_path", "")) if person is OWNER else ""
+        text = page(self.session.view, place.rpartition("/")[2], person)
         return Response(text, media_type="text/html")
 
     async def static(self, request: Request) -> Response:

@@ -101,6 +101,31 @@ def markdown_parser() -> MarkdownIt:
     return parser
 
 
+class _NoNames:
+    """A cast without names."""
+
+    def find_speakers(self, text: str) -> tuple[str, ...]:
+        return ()
+
+    def nearest_label(self, label: str) -> str | None:
+        return None
+
+
+def plain_text(markdown: str) -> str:
+    """Returns the words of a text in one line, without its marks."""
+    tokens = markdown_parser().parse(markdown, {"cast": _NoNames()})
+    words = [
+        "".join(
+            " " if child.type in ("softbreak", "hardbreak") else child.content
+            for child in token.children or ()
+            if child.type in ("text", "text_special", "code_inline", "softbreak", "hardbreak")
+        )
+        for token in tokens
+        if token.type == "inline"
+    ]
+    return squeeze(" ".join(words))
+
+
 def _depth_rule(state: StateBlock, start: int, end: int, silent: bool) -> bool:
     """Reports quotes and lists that are nested too deep."""
     if silent or state.level < _MAX_DEPTH:

@@ -181,7 +181,7 @@ def test_an_archive_is_told_by_its_members(
             b"From: <Saved by Blink>\r\nContent-Type: multipart/related;\r\n",
             "save the page as HTML",
         ),
-        (bytes(range(256)) * 9, "what can be imported: EPUB, Word"),
+        (bytes(range(256)) * 9, "EPUB file is damaged"),
         ({"[Content_Types].xml": "", "xl/workbook.xml": ""}, "spreadsheet"),
         ({"Index/Document.iwa": ""}, "Pages document; export it"),
         ({"a.scriv/a.scrivx": ""}, "compile it to Word"),
@@ -203,3 +203,19 @@ def test_what_never_begins_costs_no_time(tmp_path: Path, text: str) -> None:
     found: list[Kind] = []
     assert cpu_seconds(lambda: found.append(kind_of(tmp_path / "a"))) < 2  # 0.02 s; else minutes
     assert found == [kinds.TEXT]
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("novel.docx", "this Word file is damaged (not a zip archive)"),
+        ("novel.epub", "this EPUB file is damaged (not a zip archive)"),
+        ("novel.fodt", "is not a manuscript of a known kind"),
+        ("novel.bin", "is not a manuscript of a known kind"),
+    ],
+)
+def test_a_damaged_archive_is_known_by_its_suffix(tmp_path: Path, name: str, message: str) -> None:
+    (tmp_path / name).write_bytes(bytes(range(256)) * 20)
+    with pytest.raises(ImportFailed) as caught:
+        kind_of(tmp_path / name)
+    assert message in str(caught.value)

@@ -123,6 +123,12 @@ def test_a_manuscript_is_shown_as_new_reads_it(
     assert folders(shelf) == []
 
 
+def test_a_part_begins_with_words_without_marks(shelf: OpenedLibrary) -> None:
+    text = "# One\n\nBy **P. G. Wodehouse**.\n\n> To *you*\n\nIt rained."
+    (part,) = read(shelf, text.encode(), "book.md")["book"]["parts"]
+    assert part["begin"] == "By P. G. Wodehouse. To you It rained."
+
+
 def test_a_project_is_made_with_corrections(shelf: OpenedLibrary, tmp_path: Path) -> None:
     shown = read(shelf, novel(tmp_path).read_bytes())
     places = {part["title"]: n for n, part in enumerate(shown["book"]["parts"])}

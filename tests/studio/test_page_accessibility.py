@@ -257,7 +257,7 @@ def dialogs(walk: Walk) -> Iterator[str]:
     expect(page.locator("dialog")).to_have_count(0)
     page.locator("#to-people").evaluate("button => button.click()")
     people = walk.dialog()
-    people.get_by_label("Name, as shown on flags").fill("Ann")
+    people.get_by_label("Guest’s name").fill("Ann")
     people.get_by_role("button", name="Make a link").click()
     people.get_by_label("Link", exact=True).wait_for()
     yield "dialog-people"
@@ -295,7 +295,7 @@ def guest_views(walk: Walk, chromium: Browser) -> Iterator[tuple[Walk, str]]:
     walk.open("Two Walks")
     walk.page.locator("#to-people").click()
     people = walk.dialog()
-    people.get_by_label("Name, as shown on flags").fill("Ben")
+    people.get_by_label("Guest’s name").fill("Ben")
     people.get_by_role("button", name="Make a link").click()
     link = people.get_by_label("Link", exact=True)
     link.wait_for()

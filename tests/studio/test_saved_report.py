@@ -198,7 +198,8 @@ def test_files_are_measured_when_that_is_asked_for(studio: Opened) -> None:
 
 def test_the_report_is_saved_from_the_studio(shared: Opened) -> None:
     answer = shared.page.get("/report.html")
-    assert answer.headers["content-disposition"].startswith("attachment")
+    name = "Two%20bWalks%20-%20b%20%26%20more%20-%20report.html"
+    assert answer.headers["content-disposition"] == f"attachment; filename*=UTF-8''{name}"
     assert report_in(answer.data.decode())["title"].startswith("Two")
 
 

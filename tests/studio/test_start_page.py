@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import base64
 import re
+import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -21,7 +22,7 @@ from tests.studio.test_import_routes import novel
 from tests.studio.test_page import SOON, chromium, expect, is_wrong, served
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, Page
+    from playwright.sync_api import Browser, Page, Route
 
 __all__ = ["chromium"]  # a fixture
 
@@ -245,3 +246,69 @@ def test_other_jobs_make_no_book_ready(chromium: Browser, tmp_path: Path) -> Non
         assert page.evaluate(end, ["pin", "b"]) == ""
         assert page.evaluate(end, ["retake", "a"]) == ""
         assert page.evaluate(end, ["render", "c"]).startswith("The book is ready")
+
+
+def test_what_is_counted_is_said_meanwhile(chromium: Browser, spoken: Path, tmp_path: Path) -> None:
+    shutil.copytree(spoken, tmp_path / "walks")
+    with start_page(chromium, tmp_path) as page:
+        waiting: list[Route] = []
+        page.route("**/progress", lambda route: waiting.append(route))
+        with page.expect_request("**/progress"):
+            page.reload()
+        expect(page.locator(".book .progress")).to_have_text("Counting what is rendered …")
+        with page.expect_response("**/progress"):
+            waiting[0].continue_()
+        expect(page.locator(".book .progress")).to_have_text("Rendered")
+
+
+def test_a_books_studio_leads_to_its_voice_and_files(chromium: Browser, tmp_path: Path) -> None:
+    (tmp_path / "walks").mkdir()
+    studios.write(tmp_path / "walks")
+    with start_page(chromium, tmp_path) as page:
+        page.set_viewport_size({"width": 1400, "height": 900})
+        page.locator(".book .title").click()
+        expect(page.get_by_role("link", name="All books")).to_have_text("All books")
+        page.get_by_role("link", name="Voice and files").click()
+        expect(page.get_by_role("radio", name="Draft voice")).to_be_checked()
+        page.go_back()
+        page.set_viewport_size({"width": 390, "height": 800})
+        page.get_by_role("button", name="Panels").click()
+        page.get_by_role("tab", name="Render").click()
+        page.get_by_role("link", name="Voice, title, cover and files of this book").click()
+        expect(page.get_by_role("radio", name="Draft voice")).to_be_checked()
+
+
+def test_a_phone_reviews_beside_the_player(chromium: Browser, tmp_path: Path) -> None:
+    (tmp_path / "walks").mkdir()
+    studios.write(tmp_path / "walks")
+    with start_page(chromium, tmp_path) as page:
+        page.set_viewport_size({"width": 390, "height": 800})
+        page.locator(".book .title").click()
+        page.locator(".chunk .words").first.click()
+        reviewed = page.locator("#to-review")
+        expect(reviewed).to_have_attribute("aria-pressed", "false")
+        reviewed.click()
+        expect(reviewed).to_have_attribute("aria-pressed", "true")
+        play, mark = page.locator("#play").bounding_box(), reviewed.bounding_box()
+        assert play
+        assert mark
+        assert play["y"] < mark["y"] + mark["height"] / 2 < play["y"] + play["height"]
+
+
+def test_the_people_window_asks_for_ones_own_name_first(chromium: Browser, tmp_path: Path) -> None:
+    (tmp_path / "walks").mkdir()
+    studios.write(tmp_path / "walks")
+    with start_page(chromium, tmp_path) as page:
+        page.set_viewport_size({"width": 1400, "height": 900})
+        page.locator(".book .title").click()
+        expect(page.locator(".chunk").first).to_be_visible()
+        page.get_by_role("button", name="People").click()
+        expect(page.get_by_label("Your name")).to_be_focused()
+        page.keyboard.type("Jo")
+        page.get_by_role("button", name="Save the name").click()
+        expect(page.get_by_role("button", name="Saved")).to_be_visible()
+        page.keyboard.press("Escape")
+        page.get_by_role("button", name="People").click()
+        expect(page.get_by_label("Guest’s name")).to_be_focused()
+        expect(page.get_by_label("Your name")).to_have_value("Jo")
+        expect(page.locator("dialog")).to_contain_text(f"narrator studio {tmp_path} --listen")

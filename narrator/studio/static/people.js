@@ -44,10 +44,11 @@ async function openPeople() {
   await open({
     title: "People",
     content: [
-      inviting(),
+      people.name ? null : ownPart(people),
+      inviting(people),
       shown,
       h("section", {}, h("h3", {}, "Guests of this book"), list),
-      ownPart(people),
+      people.name ? ownPart(people) : null,
       h("p", { class: "note" }, reach(people)),
     ],
   });
@@ -64,9 +65,9 @@ function reach({ restart, is_encrypted }) {
 
 // -- invitations -----------------------------------------------------------------------------------
 
-function inviting() {
+function inviting(people) {
   let rights = "listen";
-  const name = h("input", { type: "text", autofocus: true, autocomplete: "off", maxlength: 60 });
+  const name = h("input", { type: "text", autofocus: Boolean(people.name), autocomplete: "off", maxlength: 60 });
   const invite = async () => {
     const answer = await attemptHere(() => post("/api/people", { name: name.value, rights }));
     if (!answer) return;
@@ -77,7 +78,8 @@ function inviting() {
   return h(
     "section",
     { class: "inviting" },
-    field("Name, as shown on flags", name),
+    h("h3", {}, "Invite a guest"),
+    field("Guest’s name", name, "It stands on their flags."),
     choice("Rights", "rights", Object.entries(RIGHTS), rights, (value) => (rights = value)),
     h("button", { type: "button", class: "main", onclick: invite }, "Make a link"),
   );
@@ -169,7 +171,7 @@ on("event:people", async () => {
 // -- oneself ---------------------------------------------------------------------------------------
 
 function ownPart({ name }) {
-  const input = h("input", { type: "text", value: name, autocomplete: "off", maxlength: 60 });
+  const input = h("input", { type: "text", value: name, autofocus: !name, autocomplete: "off", maxlength: 60 });
   const save = async () => {
     if (await attemptHere(() => post("/api/people/name", { name: input.value })))
       confirmOn(saver, "Saved");
@@ -183,7 +185,7 @@ function ownPart({ name }) {
   return h(
     "section",
     { class: "own" },
-    field("Your own name on flags and reviews", input),
+    field("Your name", input, "It stands on your flags and reviews."),
     saver,
     h("button", { type: "button", onclick: phone }, "Open on my phone"),
   );

@@ -27,7 +27,7 @@ let files = [];
 function draw() {
   if (!state.book || pane() !== "render") return;
   const parts = isMade() ? [finished(), toRender()] : [toRender(), finished()];
-  refill(box, earlier(), queue(), ...parts, lately(), warnings());
+  refill(box, earlier(), queue(), ...parts, elsewhere(), lately(), warnings());
 }
 
 // -- the finished files ----------------------------------------------------------------------------
@@ -39,6 +39,12 @@ async function loadFiles() {
   if (!state.book || pane() !== "render") return;
   ({ files } = (await attempt(() => get("/api/downloads"))) ?? { files });
   draw();
+}
+
+/** The way to what the start page has of the book, where narrow screens leave it out of the header. */
+function elsewhere() {
+  const link = byId("to-voice-and-files");
+  return link && h("p", {}, h("a", { href: link.href, "data-keep": "elsewhere" }, "Voice, title, cover and files of this book"));
 }
 
 function finished() {

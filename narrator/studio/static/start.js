@@ -37,7 +37,7 @@ function card(project) {
     trouble
       ? h("span", { class: "trouble" }, trouble)
       : h("span", { class: "facts" }, counted(project.chapters, "chapter")),
-    trouble ? null : h("span", { class: "facts progress" }, project.is_begun ? "…" : "Not rendered"),
+    trouble ? null : h("span", { class: "facts progress" }, project.is_begun ? "Counting what is rendered …" : "Not rendered"),
     project.changed ? h("span", { class: "facts" }, `Changed ${since(project.changed)}`) : null,
     trouble
       ? null

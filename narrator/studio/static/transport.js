@@ -1,6 +1,6 @@
 // The buttons under the text: play, one on, one back, speed, loudness; and what it is that is heard.
 
-import { attempt, step } from "./actions.js";
+import { attempt, review, step } from "./actions.js";
 import { post } from "./api.js";
 import { byId, fill, h, icon } from "./dom.js";
 import { preference } from "./preferences.js";
@@ -55,12 +55,15 @@ function drawChosen() {
   const chunk = chosenChunk();
   byId("to-side-words").textContent = chunk
     ? `${chunk.id} ${chunk.speakers[0]}${chunk.state === "good" ? "" : `, ${stateWords(chunk.state)}`}`
-    : "Details";
+    : "";
+  byId("to-review").disabled = !chunk;
+  byId("to-review").setAttribute("aria-pressed", String(Boolean(chunk?.reviewed)));
 }
 
 playButton.addEventListener("click", toggle);
 byId("before").addEventListener("click", () => step(-1));
 byId("after").addEventListener("click", () => step(1));
+byId("to-review").addEventListener("click", () => review(false).then(drawChosen));
 byId("slower").addEventListener("click", () => changeRate(-1));
 byId("faster").addEventListener("click", () => changeRate(1));
 byId("rate").addEventListener("click", () => setRate(1));
