@@ -29,6 +29,7 @@ from narrator.report.facts import ChapterFacts, File, Pace, Pause, ProjectFacts
 from narrator.report.sound import Curve, ReportObserver, Sounds, measure
 from narrator.sound import audio
 from narrator.sound.probe import FileFigures
+from narrator.speech.steadiness import MAX_SPREADS
 
 Row = dict[str, Any]
 _MAX_DOTS = 4000
@@ -281,6 +282,7 @@ def _steadiness_row(facts: ProjectFacts) -> Row:
     usual = [take for take in steadiness.takes if not take.reasons]
     return {
         "drift": steadiness.drift,
+        "spreads": MAX_SPREADS,
         "count": len(steadiness.takes),
         "unmeasured": steadiness.unmeasured,
         "too_few": list(steadiness.too_few),

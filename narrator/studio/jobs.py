@@ -360,7 +360,10 @@ def _summarize_job(summary: Mapping[str, Any]) -> str:
     """Summarises the outcome of a job in a line."""
     if "retaken" in summary:
         good_count = sum(row.get("pinned") is not None for row in summary["retaken"])
-        return f"a good take for {good_count} of {len(summary['retaken'])}"
+        count = len(summary["retaken"])
+        if count == 1:
+            return "there is a good take" if good_count else "no take was good"
+        return f"{good_count} of {count} lines have a good take"
     if "misheard" in summary:
         misheard = summary["misheard"]
         return f"listened to {summary['heard']} takes; {misheard} of all may not say their text"

@@ -321,8 +321,8 @@ def sound_row(view: ProjectSnapshot, number: int, sound: PlayedChapter | None) -
     if sound is None:
         return {"kind": "none", "url": None, "label": f"nothing is rendered yet with {voice_label}"}
     label = {
-        "mastered": f"{voice_label}: the mastered chapter",
-        "takes": f"{voice_label}: takes with planned pauses, not mastered",
+        "mastered": f"{voice_label}: the finished chapter",
+        "takes": f"{voice_label}: takes with their pauses, not yet at the loudness of the finished files",
     }[sound.kind]
     return {
         "kind": sound.kind,

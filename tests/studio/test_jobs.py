@@ -426,3 +426,16 @@ def test_the_studio_takes_leave_of_the_owner(owners: list[Owner], folder: Path) 
     with studios.opened(folder) as studio:
         studio.page.post("/api/jobs", {"kind": "render"})
     assert owners[0].closed
+
+
+@pytest.mark.parametrize(
+    ("pins", "words"),
+    [
+        ([1], "there is a good take"),
+        ([None], "no take was good"),
+        ([2, None, 1], "2 of 3 lines have a good take"),
+    ],
+)
+def test_a_retake_says_whether_there_is_a_good_take(pins: list[int | None], words: str) -> None:
+    summary = {"retaken": [{"pinned": pin} for pin in pins]}
+    assert jobs._summarize_job(summary) == words

@@ -36,6 +36,10 @@ def test_the_report_is_opened_measured_and_leads_to_its_chunks(
         studio.press("b")
         expect(report.get_by_role("heading", level=1)).to_contain_text("Walks")
         expect(report.locator(".key")).to_contain_text("stick out")
+        words = report.inner_text()
+        assert words.count("loudness units relative to full scale") == 1
+        assert not re.search("zero-shot|sampler", words)
+        expect(studio.page.locator("#chapters .name")).to_contain_text(["1 · Out", "2 · Home"])
         expect(report.get_by_role("heading", name="Loudness")).to_have_count(0)
         report.get_by_role("button", name="Measure loudness and pitch").press("Enter")
         expect(report.get_by_role("heading", name="Loudness")).to_be_visible()

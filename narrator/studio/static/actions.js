@@ -376,7 +376,7 @@ export function nextDoubtful(by = 1) {
     state.held = false;
     goToPlace(place);
     if (by > 0 ? place <= from : place >= from)
-      say("Wrapped around: the rest of the chapter has none");
+      say(by > 0 ? "None further on: this is the first of the chapter" : "None before: this is the last of the chapter");
     return;
   }
   const other = state.book?.chapters.find((one) => one.doubtful || one.flagged);

@@ -207,7 +207,7 @@ function personForm({ name, is_narrator, plays, aliases, pronoun, shares_voice_o
   const form = h(
     "div",
     { class: "voice-form", oninput: () => personDrafts.set(name, form) },
-    field("Name", own, "The old one stays as an alias."),
+    field("Name", own, "The text may go on using the old name."),
     h(
       "button",
       {
@@ -448,7 +448,7 @@ function sampleLine(speaker) {
       "div",
       {},
       rows.length ? h("ul", { class: "samples" }, ...rows) : null,
-      field("Tried on", own),
+      field("Words to try voices with", own),
     ),
     text: () => own.value.trim(),
   };

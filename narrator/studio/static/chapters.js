@@ -40,7 +40,7 @@ function row(one, isOpen) {
         "aria-current": isOpen ? "page" : null,
         "data-keep": `chapter-${one.number}`,
       },
-      h("span", { class: "name", lang: one.title && state.book.script.lang }, one.title || `Chapter ${one.number}`),
+      h("span", { class: "name" }, ...nameOf(one)),
       h(
         "span",
         { class: "length" },
@@ -51,6 +51,12 @@ function row(one, isOpen) {
     ),
   );
 }
+
+/** Its place in the book, with which the ids of its lines begin, and its title. */
+const nameOf = ({ number, title }) =>
+  title
+    ? [h("span", { class: "place" }, `${number} · `), h("span", { lang: state.book.script.lang }, title)]
+    : [`Chapter ${number}`];
 
 /** Rendered and doubtful in one bar, reviewed in a thin one beneath; the words beside say the same. */
 function bars(one) {

@@ -76,8 +76,13 @@ function lists(number) {
     ),
     h(
       "a",
-      { class: "button", href: addressOf(`/labels/${number}.txt`), download: true },
-      `Labels of chapter ${number}`,
+      {
+        class: "button",
+        href: addressOf(`/labels/${number}.txt`),
+        download: true,
+        title: "Where the pickups are in the sound, as a label file for Audacity and other audio editors",
+      },
+      `Chapter ${number} for an audio editor`,
     ),
   ];
 }

@@ -3,7 +3,7 @@
 
 import { bars, chart, dots, legend, lines, table, ticks, waveform } from "./charts.js";
 import { h } from "./dom.js";
-import { clock, counted, grouped, sizeWords, span } from "./words.js";
+import { clock, counted, grouped, modeWords, sizeWords, span } from "./words.js";
 
 const [LOW, MIDDLE, HIGH] = [90, 170, 220];
 const SILENT = -60;
@@ -90,7 +90,7 @@ function head(data) {
 
 function engineWords(data, { name, identity, speakers }) {
   const whose = data.engines.length > 1 ? ` of ${speakers.join(", ")}` : "";
-  const settings = identity.filter(([one]) => one !== "name").map(([one, value]) => `, ${one} ${value}`);
+  const settings = identity.filter(([one]) => !["name", "sampler"].includes(one)).map(([one, value]) => `, ${one} ${value}`);
   const draft = data.draft ? " (a draft)" : "";
   return `Engine${whose}: ${name}${draft}${settings.join("")}. `;
 }
@@ -139,6 +139,7 @@ function chapters({ chapters: all }) {
       null,
     ),
     table("Chapters", columns, rows),
+    note("LUFS (loudness units relative to full scale) say how loud something is to listeners; a difference of 1 is 1 LU."),
   ];
 }
 
@@ -304,7 +305,7 @@ function steadiness({ steadiness: all, speech_seconds: length }, hands) {
       `How far ${counted(all.count, "line")} are from their speakers' usual voice, ${counted(all.outliers.length, "outlier")}`,
       [[dots({ x: length, y, dots: all.dots, circles, target: 1 }), HIGH]],
       [
-        "How near each line comes to sticking out from how its speaker usually sounds. Lines above 1 stick out, and are circles: they differ by more than listeners notice, and by more than five times what this speaker usually varies. The height is the smaller of the two, in whichever of pitch, pace, loudness, timbre and the others is highest.",
+        `How near each line comes to sticking out from how its speaker usually sounds. Lines above 1 stick out, and are circles: they differ by more than listeners notice, and by more than ${all.spreads} times what this speaker usually varies. The height is the smaller of the two, in whichever of pitch, pace, loudness, timbre and the others is highest.`,
         all.drift === null ? "" : ` Chapters drift by ${all.drift.toFixed(2)}.`,
         all.unmeasured ? ` ${counted(all.unmeasured, "line")} of an earlier version are not measured.` : "",
         all.too_few.length ? ` Too few lines to tell: ${all.too_few.join(", ")}.` : "",
@@ -452,9 +453,10 @@ function pauses({ pauses: all }, hands) {
 
 function chains({ chains: { lengths, modes, pinned } }) {
   const total = lengths.reduce((sum, [, number]) => sum + number, 0);
-  const ofModes = modes.map(([mode, number]) => `${grouped(number)} ${mode}`).join(", ");
+  const ofModes = modes.map(([mode, number]) => `${grouped(number)} ${modeWords(mode) || "spoken from the text alone"}`).join(", ");
   return [
-    h("p", {}, `${counted(total, "chain")}. Takes by what their engine was given: ${ofModes}.${pinned ? ` ${counted(pinned, "take")} pinned by hand.` : ""}`),
+    note("A chain is a row of lines, each of which goes on from the sound of the line before."),
+    h("p", {}, `${counted(total, "chain")}. Lines: ${ofModes}.${pinned ? ` ${counted(pinned, "take")} pinned by hand.` : ""}`),
     lengths.some(([length]) => length > 1)
       ? chart(
           `Chains by their number of lines: ${counted(total, "chain")}`,

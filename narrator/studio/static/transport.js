@@ -39,7 +39,7 @@ function drawTime() {
 /** How long the chapter will be, while some of it is not rendered. */
 function ofWhole() {
   const whole = state.book?.chapters.find((one) => one.number === state.chapter?.number);
-  return whole && whole.rendered < whole.chunks ? ` of ≈ ${clock(whole.length)}` : "";
+  return whole && whole.rendered < whole.chunks ? `, about ${clock(whole.length)} when all is rendered` : "";
 }
 
 /** Which voice and which sound: always said. */
