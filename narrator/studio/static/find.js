@@ -165,9 +165,9 @@ export async function nextFound(by) {
   const isAfter = ({ id }) => order(id)[0] - chapter || order(id)[1] - place;
   let next = by > 0 ? shown.results.find((one) => isAfter(one) > 0) : shown.results.findLast((one) => isAfter(one) < 0);
   if (!next && by > 0 && shown.results.length < shown.total) {
-    const count = shown.results.length;
-    await look(count);
-    next = shown.results[count];
+    const size = shown.results.length;
+    await look(size);
+    next = shown.results[size];
   }
   if (!next) say(by > 0 ? "After the last place comes the first again" : "Before the first place comes the last again", "found");
   await goTo((next ?? shown.results.at(by > 0 ? 0 : -1)).id);
