@@ -322,7 +322,7 @@ def sound_row(view: ProjectSnapshot, number: int, sound: PlayedChapter | None) -
         return {"kind": "none", "url": None, "label": f"nothing is rendered yet with {voice_label}"}
     label = {
         "mastered": f"{voice_label}: the finished chapter",
-        "takes": f"{voice_label}: takes with their pauses, not yet finished in loudness",
+        "takes": f"{voice_label}: takes with their pauses, loudness not finished yet",
     }[sound.kind]
     return {
         "kind": sound.kind,

@@ -43,7 +43,7 @@ def whole(studio: Opened, chapter: int = 0) -> tuple[layout.ChapterWords, bytes]
 def test_takes_are_heard_as_they_are_streamed(taken: Opened) -> None:
     sound = taken.chapter()["sound"]
     assert sound["kind"] == "takes"
-    assert sound["label"] == "the draft voice: takes with their pauses, not yet finished in loudness"
+    assert sound["label"] == "the draft voice: takes with their pauses, loudness not finished yet"
     assert taken.page.get(sound["url"]).data == whole(taken)[1]
 
 
