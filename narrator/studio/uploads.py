@@ -33,6 +33,8 @@ MAX_UPLOADS = 4
 """Most manuscripts that are kept at a time; the oldest makes room for a new one."""
 MAX_AGE_S = 24 * 3600.0
 """Seconds for which a manuscript is kept."""
+_AGE_MARGIN_S = 3600.0
+"""Seconds after that age within which a studio at work surely removes it."""
 _MAX_NAME_LENGTH = 120
 _FOLDER = re.compile(r"(\d{1,9})-[0-9a-f]{8}")
 """Folder of a studio's uploads, which begins with the number of its process."""
@@ -85,6 +87,7 @@ class Uploads:
     def add(self, name: str) -> Upload:
         """Makes a place for a manuscript, whose bytes are written to its path. Raises
         StorageError."""
+        _remove_abandoned()
         id = secrets.token_hex(8)
         path = self._folder / id / f"{id}{_known_suffix(name)}"
         with files.translating_errors(path):
@@ -161,8 +164,14 @@ def _remove_abandoned() -> None:
     with contextlib.suppress(OSError):  # harmless if they stay
         for path in root().iterdir():
             match = _FOLDER.fullmatch(path.name)
-            if match and not psutil.pid_exists(int(match[1])):
+            if match and (not psutil.pid_exists(int(match[1])) or _is_old(path)):
                 shutil.rmtree(path, ignore_errors=True)
+
+
+def _is_old(folder: Path) -> bool:
+    """True if a studio at work would have removed all of its uploads: the process that has its
+    number is another program."""
+    return time.time() - folder.stat().st_mtime > MAX_AGE_S + _AGE_MARGIN_S
 
 
 def _known_suffix(name: str) -> str:

@@ -8,6 +8,7 @@ import signal
 import socket
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -361,6 +362,17 @@ def test_only_the_latest_are_kept_of_many_at_once() -> None:
         list(threads.map(kept.add, ["a.txt"] * 64))
     (folder,) = uploads.root().iterdir()
     assert len(list(folder.iterdir())) == uploads.MAX_UPLOADS
+    kept.close()
+
+
+def test_uploads_of_a_studio_whose_number_another_program_has_are_removed_after_a_day() -> None:
+    kept = uploads.Uploads()
+    folders = [uploads.root() / f"{os.getppid()}-{hours:08x}" for hours in (2, 26)]
+    for folder, hours in zip(folders, (2, 26), strict=True):
+        folder.mkdir(parents=True)
+        os.utime(folder, (0, time.time() - hours * 3600))
+    kept.add("novel.txt")
+    assert [folder.exists() for folder in folders] == [True, False]
     kept.close()
 
 
