@@ -395,6 +395,7 @@ def summary(report: Report) -> dict[str, Any]:
         "engines": {name: engine.name for name, engine in report.plan.engines.items()},
         "chunks": len(steps),
         "rendered": render_result.rendered,
+        "rendered_chunks": sum(step.key in render_result.renewed for step in report.plan.steps),
         "speech_seconds": round(render_result.seconds, 1),
         "wall_seconds": round(render_result.wall, 1),
         "real_time_factor": round(render_result.seconds / render_result.wall, 1)

@@ -113,7 +113,7 @@ def _state(facts: ProjectFacts, files: Sequence[Row]) -> tuple[str, bool]:
     """Returns the state of the project in words, and whether nothing is left to do."""
     failed = sum(not check["ok"] for file in files for check in file["checks"])
     if facts.missing:
-        words = f"Incomplete: {pluralize(facts.missing, 'chunk')} of {facts.chunks:,} missing"
+        words = f"Incomplete: {pluralize(facts.missing, 'line')} of {facts.chunks:,} missing"
     elif not facts.characters.balanced:
         words = "Text is unaccounted for"
     elif not files:
@@ -123,7 +123,7 @@ def _state(facts: ProjectFacts, files: Sequence[Row]) -> tuple[str, bool]:
     elif failed:
         words = f"Delivered, but {pluralize(failed, 'check')} of its files failed"
     elif facts.doubtful:
-        words = f"Delivered, with {pluralize(facts.doubtful, 'doubtful chunk')}"
+        words = f"Delivered, with {pluralize(facts.doubtful, 'doubtful line')}"
     else:
         return "Complete and delivered", True
     return words, False
@@ -160,7 +160,7 @@ def _chapter_state(chapter: ChapterFacts) -> tuple[str, bool]:
     """Returns how far a chapter is in words, and whether nothing is left to do."""
     if chapter.missing:
         given_up = f", {chapter.given_up:,} given up" if chapter.given_up else ""
-        return f"{pluralize(chapter.missing, 'chunk')} missing{given_up}", False
+        return f"{pluralize(chapter.missing, 'line')} missing{given_up}", False
     if chapter.seconds is None or chapter.file is None:
         return "spoken, not delivered", False
     if not chapter.current or chapter.file.note:

@@ -89,7 +89,7 @@ class SpeakerFacts:
     name: str
     chunks: int
     seconds: float
-    """Seconds of speech, at the speaker's speed."""
+    """Seconds of speech, at the speaker's speed; the expected ones of chunks without a take."""
     share: float
     """Share of all speech, 0 to 1."""
     pace: float | None
@@ -462,9 +462,9 @@ def _speakers(
     levels: dict[str, list[float]] = defaultdict(list)
     chunks = Counter(step.chunk.speaker for step in book.steps)
     for step in book.steps:
-        if record := records.get(step.key):
-            name = step.chunk.speaker
-            seconds[name] += record.seconds / step.stretch
+        name, record = step.chunk.speaker, records.get(step.key)
+        seconds[name] += step.played_seconds(record)
+        if record:
             levels[name].append(record.level)
     total_seconds = sum(seconds.values()) or 1.0
     for name in sorted(chunks, key=lambda name: (-seconds[name], name)):

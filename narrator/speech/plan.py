@@ -118,6 +118,10 @@ class Step:
         """Factor by which the take is sped up for playback."""
         return self.voice.speed / self.take_speed
 
+    def played_seconds(self, take: Record | None) -> float:
+        """Seconds of its speech at its speaker's speed: of its take, or the expected ones."""
+        return (take.seconds if take else self.expected) / self.stretch
+
 
 @dataclass(frozen=True, slots=True)
 class ChainRules:

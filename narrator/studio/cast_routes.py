@@ -11,6 +11,7 @@ import threading
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -57,6 +58,7 @@ class CastRoutes:
         def cast_row() -> dict[str, Any]:
             view = self.session.view
             rendered = self._count_rendered(view)
+            states = partial(self.session.chunk_states, view=view)
             return {
                 "speakers": [
                     {
@@ -64,7 +66,7 @@ class CastRoutes:
                         **_speaker_row(view, str(line["name"])),
                         "rendered": rendered[str(line["name"])],
                     }
-                    for line in rows.speakers(view)
+                    for line in rows.speakers(view, states)
                 ],
                 "presets": [_preset_row(preset) for preset in presets.list_all(view.project.root)],
                 "suspicions": [

@@ -368,7 +368,7 @@ def _summarize_job(summary: Mapping[str, Any]) -> str:
         misheard = summary["misheard"]
         return f"listened to {summary['heard']} takes; {misheard} of all may not say their text"
     files = summary.get("files", ())
-    rendered = summary.get("rendered", 0)
+    rendered = summary.get("rendered_chunks", 0)
     parts = [
         f"{count} {label}"
         for count, label in (

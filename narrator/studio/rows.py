@@ -75,6 +75,8 @@ class SpeakerCount:
 
     chunks: int = 0
     seconds: float = 0.0
+    expected: float = 0.0
+    """Seconds that do not change while takes are rendered."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +111,7 @@ def book(
             _cached_chapter_row(view, number, takes(number), lengths, cache)
             for number in range(len(plan.chapters))
         ],
-        "speakers": speakers(view, cache),
+        "speakers": speakers(view, takes, cache),
         "todo": _pending_row(plan, takes),
         "trouble": view.trouble,
         "warnings": _warnings(view),
@@ -155,29 +157,39 @@ def _chapter_row(
     }
 
 
-def _count_speakers(steps: Sequence[Step]) -> Mapping[str, SpeakerCount]:
+def _count_speakers(
+    steps: Sequence[Step], chunk_states: Mapping[str, ChunkState]
+) -> Mapping[str, SpeakerCount]:
     """Returns what each speaker says in a chapter."""
     counts: dict[str, SpeakerCount] = {}
     for step in steps:
         count = counts.setdefault(step.chunk.speaker, SpeakerCount())
         count.chunks += 1
-        count.seconds += step.expected
+        count.expected += step.expected
+        state = chunk_states[step.id]
+        count.seconds += step.played_seconds(state.take if state.state in RENDERED else None)
     return counts
 
 
-def speakers(view: ProjectSnapshot, cache: BookRows | None = None) -> list[Row]:
+def speakers(
+    view: ProjectSnapshot, takes: FindChunkStates, cache: BookRows | None = None
+) -> list[Row]:
     """Returns rows of the speakers, except those who only speak in unison with others.
 
     The narrator has the first colour; then those who speak most.
     """
     plan, cache = view.book, cache or BookRows()
     chunk_counts: Counter[str] = Counter()
-    seconds = dict.fromkeys(plan.cast, 0.0)
+    seconds, expected = dict.fromkeys(plan.cast, 0.0), dict.fromkeys(plan.cast, 0.0)
     for number, steps in view.chapters.items():
-        counts = cache.speakers.get(number, steps, partial(_count_speakers, steps))
+        states = takes(number)
+        counts = cache.speakers.get(
+            number, (steps, states), partial(_count_speakers, steps, states)
+        )
         for name, count in counts.items():
             chunk_counts[name] += count.chunks
             seconds[name] += count.seconds
+            expected[name] += count.expected
     total_seconds = sum(seconds.values()) or 1.0
     settings = plan.project.speakers
     shown_names = [
@@ -186,7 +198,7 @@ def speakers(view: ProjectSnapshot, cache: BookRows | None = None) -> list[Row]:
         if chunk_counts[name] or not (name in settings and settings[name].plays)
     ]
     narrator = plan.project.narrator
-    ranked = sorted(shown_names, key=lambda name: (name != narrator, -seconds[name]))
+    ranked = sorted(shown_names, key=lambda name: (name != narrator, -expected[name]))
     return [
         {
             "name": name,
@@ -235,15 +247,20 @@ def describe_engine_voice(engine: Engine, voice: Voice) -> str:
 
 
 def _pending_row(plan: BookPlan, takes: FindChunkStates) -> Row:
-    """Summarises what a render would speak, without the takes made since planning."""
-    todo = plan.todo
-    states = {number: takes(number) for number in {step.chapter for step in todo}}
-    steps = [step for step in todo if states[step.chapter][step.id].state not in RENDERED]
+    """Summarises what a render would speak, without the takes made since planning.
+
+    Lines are counted as they stand in the text, also those that share a take.
+    """
+    todo_keys = {step.key for step in plan.todo}
+    lines = [step for step in plan.steps if step.key in todo_keys]
+    states = {number: takes(number) for number in {step.chapter for step in lines}}
+    lines = [step for step in lines if states[step.chapter][step.id].state not in RENDERED]
+    steps = {step.key: step for step in lines}.values()  # each is spoken once
     seconds = sum(step.expected for step in steps)
     wall = total_wall_seconds(shares_of(plan, steps))
-    reasons = Counter(_REASON_WORDS[plan.why[step.key].reason] for step in steps)
+    reasons = Counter(_REASON_WORDS[plan.why[step.key].reason] for step in lines)
     return {
-        "chunks": len(steps),
+        "chunks": len(lines),
         "seconds": round(seconds, 1),
         "cost": None if wall is None else round(wall, 1),
         "reasons": [{"why": words, "chunks": count} for words, count in reasons.items()],

@@ -125,7 +125,7 @@ def test_a_doubtful_chunk_is_shown_with_its_faults(strict, tmp_path):
     assert found.characters.given_up == (count_visible_characters(GIVEN_UP) if strict else 0)
     assert found.characters.balanced
     row = data.report_row(book, found)
-    state = "Incomplete: 1 chunk of" if strict else "Delivered, with 1 doubtful chunk"
+    state = "Incomplete: 1 line of" if strict else "Delivered, with 1 doubtful line"
     assert row["state"].startswith(state)
     assert list(data.clips(book, row)) == [trouble.place.chunk]
 
@@ -189,7 +189,7 @@ def test_a_project_that_was_never_rendered_has_a_report_too(tmp_path):
     found = facts.gather(book)
     assert found.characters.not_rendered == found.characters.source > 0
     row = data.report_row(book, found)
-    assert row["state"] == f"Incomplete: {len(book.steps)} chunks of {len(book.steps)} missing"
+    assert row["state"] == f"Incomplete: {len(book.steps)} lines of {len(book.steps)} missing"
     assert row["files"] == row["pace"] == row["outliers"] == []
     assert [chapter["curve"] for chapter in row["chapters"]] == [None, None]
 

@@ -256,7 +256,7 @@ def test_after_a_job_the_takes_are_read_again(idle: Opened, owners: list[Owner])
     idle.page.post("/api/jobs", {"kind": "render"})
     before = idle.page.get("/api/book").json["version"]
     end = {"event": "ended", "job": "t1", "kind": "render", "exit": 1, "error": "no model",
-           "summary": {"rendered": 3, "given_up": [{}]}}  # fmt: skip
+           "summary": {"rendered_chunks": 3, "given_up": [{}]}}  # fmt: skip
     idle.page.told(
         lambda: owners[0].said.put(end),
         lambda event: event["type"] == "book" and event["version"] > before,

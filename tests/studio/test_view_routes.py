@@ -130,7 +130,7 @@ def test_a_new_plan_looks_up_takes_that_were_stored_without_notice(studio: Opene
 def test_what_is_heard_is_named(shared: Opened) -> None:
     sound = shared.chapter()["sound"]
     assert sound["kind"] == "mastered"
-    assert sound["label"] == "the draft voice: the mastered chapter"
+    assert sound["label"] == "the draft voice: the finished chapter"
 
 
 def test_a_book_that_nobody_has_rendered_has_no_sound(tmp_path: Path) -> None:
@@ -179,3 +179,20 @@ def test_a_line_that_was_given_away_has_another_voice_in_plain_words(studio: Ope
     assert row["text"] == "I am cold."
     assert row["why"] == "another voice"
     assert "->" in row["changes"]
+
+
+def test_what_is_to_be_spoken_is_counted_in_lines_of_the_text(tmp_path: Path) -> None:
+    folder = studios.write(tmp_path, home="Ada: Not far now.\n\nBen: At last.\n")
+    with studios.opened(folder) as studio:
+        book = studio.page.get("/api/book").json
+        lines = sum(one["chunks"] - one["rendered"] for one in book["chapters"])
+        assert book["todo"]["chunks"] == lines == 8
+        assert sum(reason["chunks"] for reason in book["todo"]["reasons"]) == lines
+        assert len({step.key for step in studio.session.view.book.steps}) == lines - 1
+
+
+def test_shares_are_those_of_the_report(shared: Opened) -> None:
+    speakers = shared.page.get("/api/cast").json["speakers"]
+    report = shared.page.get("/api/report").json["speakers"]
+    shares = {speaker["name"]: speaker["share"] for speaker in report}
+    assert {one["name"]: one["share"] for one in speakers} == pytest.approx(shares, abs=1e-3)

@@ -114,8 +114,6 @@ class ProgressPublisher:
             "unit": "seconds",
             "left": counter.remaining_seconds,
             "speed": round(counter.real_time_factor, 2),
-            "chunks_done": counter.done.total(),
-            "chunks": counter.total.total(),
             **asdict(replace(engine, busy=round(engine.busy, 3))),
         }
 

@@ -65,7 +65,6 @@ export function progressWords() {
   if (!progress) return "";
   const parts = [
     isMaking() ? "" : progress.what,
-    progress.chunks ? `${progress.chunks_done} of ${progress.chunks}` : "",
     progress.speed ? `${progress.speed.toFixed(1)}× as fast as speech` : "",
   ];
   return parts.filter(Boolean).join(" · ");

@@ -408,7 +408,7 @@ function voices({ speakers }) {
         one.pace === null ? "" : one.pace.toFixed(2), one.level === null ? "" : minus(one.level), some(one.outliers),
       ]),
     ),
-    note("Pace is the median length of takes against what their texts should take: 1.1 is slower. Level is as spoken, before voices are evened out."),
+    note("Shares and speech are as in the panel Cast: at the speakers' speeds, with the expected length of lines that are not rendered. Pace is the median length of takes against what their texts should take: 1.1 is slower. Level is as spoken, before voices are evened out."),
   ];
 }
 
