@@ -337,7 +337,7 @@ def test_a_slower_take_is_asked_for_and_pinned_by_a_blind_verdict(studio: Studio
     expect(page.locator("[name=speed]")).to_be_focused()
     page.keyboard.type("0.8")
     studio.press("Enter")
-    expect(page.locator("#said")).to_contain_text("1.2: take 2 is pinned")
+    expect(page.locator("#said")).to_contain_text("1.2: take 2 is used now; take 1 is kept")
     expect(page.locator(".take .figures").first).to_contain_text("speed 0.8")
     expect(page.locator("#undo")).to_have_attribute("aria-label", "Undo: Take 2 of 1.2 is pinned")
     page.evaluate("document.activeElement.blur()")

@@ -83,8 +83,11 @@ def test_what_a_merge_costs_is_said_before_it_and_after(chromium: Browser, tmp_p
         cost = "2 lines of Ada must then be spoken again, in the voice of Ben."
         expect(page.locator("#pane-cast")).to_contain_text(cost)
         page.get_by_role("button", name="Merge").press("Enter")
-        expect(page.locator("#said")).to_contain_text("Ada is Ben. 2 lines must be spoken again")
+        told = page.locator("#said .message", has_text="Ada is Ben")
+        expect(told).to_have_text([re.compile("Ada is Ben. 2 lines must be spoken again")])
+        expect(told.get_by_role("button", name="Undo")).to_be_visible()
         studio.press("Escape", "u")
+        expect(told).to_have_text([re.compile("^Undone: Ada is Ben")])
         until(lambda: manifest.read_text() == BOOK)
 
 

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests import studios
-from tests.studio.test_page import chromium, expect, opened
+from tests.studio.test_page import Studio, chromium, expect, opened, studio
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Locator
 
 pytestmark = pytest.mark.browser
-__all__ = ["chromium"]
+__all__ = ["chromium", "studio"]
 
 HEBREW = """\
 # הדרך
@@ -71,3 +71,17 @@ def test_a_hebrew_book_is_read_from_right_to_left(chromium: Browser, tmp_path: P
         box = studio.page.get_by_role("dialog").locator("textarea")
         assert box.evaluate("box => getComputedStyle(box).direction") == "rtl"
         studio.press("Escape")
+
+
+def test_a_message_keeps_the_words_of_the_book_in_their_own_direction(studio: Studio) -> None:
+    """Their full stop stands at their own end, which is at the left."""
+    say = """words => import('/static/messages.js').then(({ say }) => say(words, "test"))"""
+    message = studio.page.locator("#said .message")
+    for words, theirs in (
+        ("“הדרך ארוכה.” is spoken", ["הדרך ארוכה."]),
+        ("מרים is Millie, and so is רות בת נעמי.", ["מרים", "רות בת נעמי"]),
+        ("Ada is Ben", []),
+    ):
+        studio.page.evaluate(say, words)
+        expect(message.locator("span")).to_have_text(words)
+        expect(message.locator("bdi")).to_have_text(theirs)

@@ -91,11 +91,13 @@ def test_a_blind_verdict_says_which_was_which_and_is_undone_there(slow: Studio) 
     page, outcome = slow.page, slow.page.locator(".outcome")
     slow.press("x")
     page.get_by_role("checkbox", name="Blind").check()
-    expect(page.locator(".spectrogram").first).to_be_hidden()  # it would tell
+    for telling in (".spectrogram", ".compare select", "#pane-chunk .figures"):
+        expect(page.locator(telling).first).to_be_hidden()
     page.get_by_role("button", name="No difference").press("Enter")
     expect(outcome).to_contain_text("both takes stay as they are")
     told = outcome.inner_text()
-    expect(page.locator(".spectrogram").first).to_be_visible()
+    for telling in (".spectrogram", ".compare select", "#pane-chunk .figures"):
+        expect(page.locator(telling).first).to_be_visible()
     page.get_by_role("checkbox", name="Blind").uncheck()
     page.get_by_role("checkbox", name="Blind").check()  # another round, another order
     first = re.search("A was take 1", told)
@@ -134,6 +136,31 @@ def test_a_voice_without_a_take_speaks_the_line_beside_the_others(
         expect(page.locator("#said")).to_contain_text("The draft voice has spoken 1.1")
         travels(studio, "")
     assert book.read_text() == before
+
+
+def test_a_retake_says_what_is_used_now_and_leads_to_the_comparison(slow: Studio) -> None:
+    page, messages = slow.page, slow.page.locator("#said .message")
+    told = messages.filter(has_text="1.2: take 2 is used now; take 1 is kept")
+    expect(messages).to_have_count(1)
+    expect(told.get_by_role("button", name="Undo")).to_be_visible()
+    told.get_by_role("button", name="Compare").click()
+    chosen = page.locator(".compare select option:checked")
+    expect(chosen).to_have_text(["Take 2, pinned", "Take 1"])
+    slow.press("Escape")
+    expect(page.locator("#pane-chunk")).to_contain_text("Pinned: this take is used until you unpin")
+
+
+def test_what_was_said_of_a_deed_goes_when_it_is_undone(slow: Studio) -> None:
+    messages = slow.page.locator("#said .message")
+    expect(messages).to_contain_text(["take 2 is used now"])
+    slow.press("u")
+    expect(messages).to_have_text([re.compile("^Undone: Take 2 of 1.2 is pinned")])
+    slow.press("f")
+    slow.page.keyboard.type("too fast")
+    slow.press("Enter")
+    expect(messages).to_have_text([re.compile("^1.2 is flagged")])
+    messages.get_by_role("button", name="Undo").click()
+    expect(messages).to_have_text([re.compile("^Undone: 1.2 is flagged")])
 
 
 # -- undo ------------------------------------------------------------------------------------------

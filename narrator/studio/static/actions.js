@@ -38,10 +38,13 @@ function inTurn(work) {
 export const sendEdit = (edit) =>
   inTurn(async () => {
     const answer = await changeFiles("/api/edits", typeof edit === "function" ? edit() : edit);
-    if (answer.changed) record(EDIT);
-    say(answer.what);
+    const command = { ...EDIT };
+    if (answer.changed) {
+      record(command);
+      announce(command, answer.what);
+    } else say(answer.what, "history");
     refresh(true, answer);
-    return answer;
+    return { ...answer, command };
   });
 
 /** Changes the book's files; the open chapter comes back as it is now. */
@@ -68,14 +71,16 @@ function refresh(isEdited, answer) {
 // -- undo ------------------------------------------------------------------------------------------
 
 /**
- * @typedef {{ what: string, revert: () => Promise<unknown>, apply: () => Promise<unknown>, at?: number }} Command
+ * @typedef {{ what: string, revert: () => Promise<unknown>, apply: () => Promise<unknown>, at?: number,
+ *   isEdit?: boolean, topic?: string, dismiss?: () => void }} Command
  * Something that was done on this page, and how it is reverted and applied again. Edits of files are the server's,
  * which keeps them for other days: EDIT stands for one in the order of things. `at` counts the jobs that
- * were asked for before.
+ * were asked for before; `dismiss` takes away its message, which has the topic `topic`.
  */
 /** @type {Command} */
 const EDIT = {
   what: "",
+  isEdit: true,
   revert: () => changeFiles("/api/undo"),
   apply: () => changeFiles("/api/redo"),
 };
@@ -119,22 +124,37 @@ function putBack(command, from, to) {
  * @returns {Promise<() => Promise<unknown>>} takes it back
  */
 export function act(command, words) {
-  const run = () => takeBack(command);
   return inTurn(async () => {
     await command.apply();
     record(command);
     refresh(false);
-    if (words) say(words, "history", { words: "Undo", run });
-    return run;
+    if (words) announce(command, words);
+    return () => takeBack(command);
   });
+}
+
+/** Takes away the message about the last command. */
+let dismissLast = () => {};
+
+/**
+ * Says what a command did, with the way back, in the place of what was said of the one before;
+ * nothing where it was undone meanwhile.
+ * @param {Command} command @param {string} words @param {...{ words: string, run: () => unknown }} actions
+ */
+export function announce(command, words, ...actions) {
+  if (!undoStack.includes(command)) return;
+  const undoIt = { words: "Undo", run: () => takeBack(command) };
+  dismissLast();
+  dismissLast = command.dismiss = say(words, command.topic ?? "history", ...actions, undoIt);
 }
 
 /** Takes back what may not have been done last; after an edit its chunk may have another name. */
 async function takeBack(command) {
   const place = undoStack.lastIndexOf(command);
   if (place < 0) return; // it was undone by its key
-  if (undoStack.indexOf(EDIT, place) > 0) {
-    say("Edits came after it: undo them first", "history");
+  const later = undoStack.slice(place + 1);
+  if (command.isEdit ? later.length : later.some((one) => one.isEdit)) {
+    say(`${command.isEdit ? "Something came after it: undo that" : "Edits came after it: undo them"} first`, "history");
     return;
   }
   undoStack.push(...undoStack.splice(place, 1));
@@ -164,9 +184,10 @@ const historyMove = (from, to, direction, word) => () =>
         throw error;
       }
       to.push(command);
+      command.dismiss?.();
       say(`${word}: ${command.what || answer.what}`, "history");
       emit("history");
-      refresh(command === EDIT, answer);
+      refresh(Boolean(command.isEdit), answer);
     }),
   );
 export const undo = historyMove(undoStack, redoStack, "revert", "Undone");
@@ -292,9 +313,13 @@ function pinCommand(draft, id, number, what, before = {}, at = ++jobCount) {
 /** The pins of a retake that was asked for here can be undone. */
 function noteRetaken(draft, at, { summary }) {
   return inTurn(async () => {
-    for (const row of summary?.retaken ?? [])
-      if (row.pinned !== null)
-        record(pinCommand(draft, row.id, row.pinned, `Take ${row.pinned} of ${row.id} is pinned`, row, at));
+    for (const row of summary?.retaken ?? []) {
+      if (row.pinned === null) continue;
+      const command = pinCommand(draft, row.id, row.pinned, `Take ${row.pinned} of ${row.id} is pinned`, row, at);
+      command.topic = "job"; // in the place of what was said of its job
+      record(command);
+      emit("retaken", { command, row });
+    }
   });
 }
 

@@ -1,6 +1,6 @@
 // The cast: who speaks, with which voice; voices tried on lines of the book, changed, clips dropped in.
 
-import { attempt, sendEdit, submit } from "./actions.js";
+import { announce, attempt, sendEdit, submit } from "./actions.js";
 import { get, fetchSound, sendClip } from "./api.js";
 import { choice, field, finder, hasLetters } from "./dialogs.js";
 import { byId, fill, h, icon, refill } from "./dom.js";
@@ -199,7 +199,7 @@ function personForm({ name, is_narrator, plays, aliases, pronoun, shares_voice_o
     ...pronouns.map((one) => h("option", { value: one, selected: one === pronoun }, one)),
   );
   const change = async (newName, edit) => {
-    say("Writing …");
+    say("Writing …", "history");
     if (await attempt(() => sendCast({ speaker: name, ...edit }))) personDrafts.delete(name);
     open = newName;
     load();
@@ -266,21 +266,21 @@ function personForm({ name, is_narrator, plays, aliases, pronoun, shares_voice_o
 const spokenAgain = (rendered, name, voice) =>
   `${counted(rendered, "line")} of ${name} must then be spoken again${voice ? `, in the voice of ${voice}` : " in the new voice"}.`;
 
-/** An edit of the cast that is being planned. @type {{ version: number, before: number, what: string } | null} */
+/** An edit of the cast that is being planned. @type {{ version: number, before: number, what: string, command: any } | null} */
 let planned = null;
 
 /** Sends an edit of the cast; once the book is planned with it, what must be spoken again is said. */
 async function sendCast(edit) {
   const before = state.book.todo.chunks;
-  const { version, what } = await sendEdit(edit);
-  planned = { version, before, what };
+  const { version, what, command } = await sendEdit(edit);
+  planned = { version, before, what, command };
   return true;
 }
 on("book", () => {
   if (!planned || state.book.version <= planned.version) return;
   const more = state.book.todo.chunks - planned.before;
   if (more > 0)
-    say(`${planned.what}. ${counted(more, "line")} must be spoken again`, "again", {
+    announce(planned.command, `${planned.what}. ${counted(more, "line")} must be spoken again`, {
       words: "Render…",
       run: () => showPane("render"),
     });

@@ -55,7 +55,8 @@ export function compare(chunk, takes, first, second, pinIt) {
   }
 
   function draw() {
-    pictures.hidden = !isTold;
+    choices.hidden = pictures.hidden = !isTold;
+    document.body.classList.toggle("blind", !isTold);
     const now = heardNow();
     buttons.forEach((button, place) => {
       const isOn = now === named(place);
@@ -132,11 +133,13 @@ export function compare(chunk, takes, first, second, pinIt) {
     );
     return select;
   });
+  /** Which two: not shown where nobody is to know. */
+  const choices = h("div", { class: "pair" }, ...selects);
   const content = h(
     "div",
     { class: "compare", onkeydown: press },
     h("blockquote", { class: `c${colorOf(chunk.speakers[0])}`, ...scriptOf(chunk) }, shortened(chunk.text, 220)),
-    h("div", { class: "pair" }, ...selects),
+    choices,
     h("div", {}, levelled.label, blind.label),
     h("div", { class: "pair" }, ...buttons),
     pictures,
@@ -160,6 +163,7 @@ export function compare(chunk, takes, first, second, pinIt) {
   buttons[0].focus();
   return closed.then(() => {
     end();
+    document.body.classList.remove("blind");
     stop();
   });
 }

@@ -1,11 +1,12 @@
 // The retake desk: style, speed, settings, seed and number of the next takes of one chunk.
 
-import { oneReading, submit } from "./actions.js";
+import { announce, oneReading, submit } from "./actions.js";
 import { h, icon } from "./dom.js";
 import { savePreference, preference } from "./preferences.js";
 import { say } from "./messages.js";
 import { showPane } from "./panes.js";
-import { chosenChunk } from "./store.js";
+import { chosenChunk, on } from "./store.js";
+import { compareLine } from "./takes.js";
 import { capitalized, counted, settingName } from "./words.js";
 
 const NOTES = { cfg: "How closely text and voice are followed", steps: "More steps take longer" };
@@ -156,12 +157,36 @@ function focus() {
 /** What became of a retake: of its job's summary. @param {any[]} rows */
 export function retaken(rows) {
   return rows
-    .map(({ id, pinned, tries, failures }) => {
-      if (pinned !== null)
-        return `${id}: take ${pinned} is pinned${tries.length > 1 ? `, the first of ${tries.length} that passed its checks` : ""}`;
+    .map((row) => {
+      const { id, pinned, tries, failures } = row;
+      if (pinned !== null) {
+        const before = takeBefore(row);
+        return `${id}: take ${pinned} is used now${reasonOf(tries)}${before ? `; take ${before} is kept` : ""}`;
+      }
       if (tries.length)
         return `${id}: ${tries.length > 1 ? `none of ${counted(tries.length, "new take")} passed its` : "the new take did not pass its"} checks, and what was in use stays`;
       return `${id}: nothing was spoken${failures.length ? `: ${failures[0]}` : ""}`;
     })
     .join("\n");
 }
+
+/** Why one of several new takes is used. */
+function reasonOf(tries) {
+  const good = tries.filter(({ faults }) => !faults.length);
+  if (good.length < 2) return tries.length > 1 ? `, the only one of ${tries.length} that passed its checks` : "";
+  return good.some(({ distance }) => distance !== null)
+    ? `, of ${good.length} good ones the closest to the usual voice`
+    : `, the first of ${good.length} that passed their checks`;
+}
+
+/** The number of the take that was in use before a retake; 0 where there was none. */
+function takeBefore({ replaced, tries }) {
+  const before = replaced ?? 1;
+  return tries.some(({ number }) => number === before) ? 0 : before;
+}
+
+on("retaken", ({ command, row }) => {
+  const before = takeBefore(row);
+  const listen = { words: "Compare", run: () => compareLine(row.id, before) };
+  announce(command, retaken([row]), ...(before ? [listen] : []));
+});

@@ -3,12 +3,13 @@
 import { byId, h, icon } from "./dom.js";
 
 /**
+ * Returns what takes the message away.
  * @param {string} words
  * @param {string} [topic] this takes the place of what was said of it before
- * @param {{ words: string, run: () => unknown }} [action] what can be done about it
+ * @param {...({ words: string, run: () => unknown } | undefined)} actions what can be done about it
  */
-export function say(words, topic, action) {
-  show(words, "said", topic, action);
+export function say(words, topic, ...actions) {
+  return show(words, "said", topic, actions.filter(Boolean));
 }
 
 /** @param {unknown} error or its words */
@@ -18,7 +19,22 @@ export function complain(error) {
   show(words, "error");
 }
 
-function show(words, kind, topic = words, action = undefined) {
+const RTL = "[\\p{sc=Hebr}\\p{sc=Arab}\\p{sc=Syrc}\\p{sc=Thaa}]";
+/** What is quoted, and what is written from right to left. */
+const THEIRS = new RegExp(`(?<=“)[^”]+(?=”)|${RTL}(?:[^\\p{L}\\n]*${RTL})*\\p{M}*`, "gu");
+
+/** A message with authors' words in it, each in its own direction. @param {string} words */
+function isolated(words) {
+  const parts = [];
+  let from = 0;
+  for (const { 0: theirs, index } of words.matchAll(THEIRS)) {
+    parts.push(words.slice(from, index), h("bdi", {}, theirs));
+    from = index + theirs.length;
+  }
+  return [...parts, words.slice(from)];
+}
+
+function show(words, kind, topic = words, actions = []) {
   const box = byId(kind === "error" ? "errors" : "said");
   const same = [...box.children].find((child) => child.dataset.topic === topic);
   same?.remove();
@@ -27,13 +43,14 @@ function show(words, kind, topic = words, action = undefined) {
     { class: "plain", "aria-label": "Close", onclick: gone },
     icon("close"),
   );
-  const act =
-    action && h("button", { class: "small", onclick: () => (gone(), action.run()) }, action.words);
+  const buttons = actions.map((action) =>
+    h("button", { class: "small", onclick: () => (gone(), action.run()) }, action.words),
+  );
   const message = h(
     "div",
     { class: `message ${kind}`, "data-topic": topic },
-    h("span", {}, words),
-    act,
+    h("span", {}, ...isolated(words)),
+    ...buttons,
     close,
   );
   function gone() {
@@ -41,8 +58,9 @@ function show(words, kind, topic = words, action = undefined) {
   }
   box.append(message);
   while (box.children.length > 3) box.firstElementChild.remove();
-  const long = kind === "error" ? 20000 : Math.max(action ? 12000 : 6000, 60 * words.length);
+  const long = kind === "error" ? 20000 : Math.max(actions.length ? 12000 : 6000, 60 * words.length);
   setTimeout(gone, long);
+  return gone;
 }
 
 /** Closes the last error; whether there was one. */

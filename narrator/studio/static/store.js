@@ -42,8 +42,8 @@ const listeners = new Map();
 
 /**
  * Returns a function that ends it. Among the topics: book, opened (another chapter), chapter (the
- * same one has changed), chosen, playing, player, jobs, link, edited; and event:TYPE, an event of the
- * server.
+ * same one has changed), chosen, playing, player, jobs, link, edited, retaken; and event:TYPE, an event
+ * of the server.
  * @param {string} topic @param {(detail: any) => void} listener
  */
 export function on(topic, listener) {

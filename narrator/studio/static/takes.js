@@ -2,9 +2,10 @@
 // those of other voices.
 
 import { attempt, pin, speakBy, unpin } from "./actions.js";
-import { get } from "./api.js";
+import { chunkDetail, get } from "./api.js";
 import { compare } from "./compare.js";
 import { fill, h, icon } from "./dom.js";
+import { goTo } from "./loading.js";
 import { heardNow, playUrl, share, stop } from "./samples.js";
 import { say } from "./messages.js";
 import { drawWave } from "./pictures.js";
@@ -40,6 +41,9 @@ export function list(chunk, ofChunk) {
     "div",
     { class: "takes" },
     tries.length ? own : h("p", { class: "empty" }, "Not spoken yet."),
+    tries.some((one) => one.pinned)
+      ? h("p", { class: "note" }, "Pinned: this take is used until you unpin it. The others are kept.")
+      : null,
     canEdit && h(
       "div",
       { class: "row wrap" },
@@ -119,12 +123,26 @@ const titleOf = (engine) => (engine === "draft" ? "The draft voice" : engine || 
 
 // -- comparing -------------------------------------------------------------------------------------
 
-/** Opens the comparison of two takes: the one in use, and the newest other. */
+/** Opens the comparison of two takes of the chosen chunk: the one in use, and the newest other. */
 export function compareTakes() {
+  compareAll(triesOfChosen());
+}
+
+/** The same for any chunk, with a certain other take. @param {string} id @param {number} number */
+export async function compareLine(id, number) {
+  await goTo(id);
+  const detail = await attempt(() => chunkDetail(id));
+  if (detail && chosenChunk()?.id === id) compareAll(detail.tries, number);
+}
+
+/** @param {any[]} known @param {number} [number] of the other one */
+function compareAll(known, number) {
+  const chunk = chosenChunk();
+  const newestFirst = [...known].sort((one, other) => other.number - one.number);
   const whole = (one) => one.whole !== false;
   const all = [
-    ...triesOfChosen().filter(whole).map((one) => ({ ...one, title: `Take ${one.number}${standing(one)}` })),
-    ...(others ?? []).flatMap(({ engine, tries: theirs }) =>
+    ...newestFirst.filter(whole).map((one) => ({ ...one, title: `Take ${one.number}${standing(one)}` })),
+    ...((chunk.id === owner && others) || []).flatMap(({ engine, tries: theirs }) =>
       theirs.filter(whole).map((one) => ({ ...one, title: `${titleOf(engine)}, take ${one.number}`, number: null })),
     ),
   ];
@@ -134,8 +152,9 @@ export function compareTakes() {
     return;
   }
   const rest = all.filter((one) => one !== used);
-  const other = rest.find((one) => !one.faults.length) ?? rest[0];
-  compare(chosenChunk(), all, used, other, (one, what) => pin(owner, one.number, what));
+  const other =
+    rest.find((one) => one.number === number) ?? rest.find((one) => !one.faults.length) ?? rest[0];
+  compare(chunk, all, used, other, (one, what) => pin(chunk.id, one.number, what));
 }
 
 const standing = (one) => (one.pinned ? ", pinned" : one.in_use ? ", in use" : "");
@@ -169,7 +188,7 @@ function row(one, voice) {
       "aria-pressed": String(one.pinned),
       "data-keep": `pin-${one.number}`,
       title: one.pinned
-        ? "Let the best take be chosen again (p)"
+        ? "This take is used, whatever the checks say: press to let the best be chosen again (Shift-p)"
         : "Use this take, whatever the checks say (p)",
       onclick: () => (one.pinned ? unpin(owner) : pin(owner, one.number)),
     },
