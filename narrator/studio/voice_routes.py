@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
@@ -25,6 +26,7 @@ from narrator.engines.voice import Voice
 from narrator.errors import UsageError
 from narrator.installation import install_command
 from narrator.pipeline import edits, estimate
+from narrator.pipeline.book_plan import BookPlan
 from narrator.pipeline.jobs.protocol import AuditionLine, Job
 from narrator.pipeline.manuscript import lexicon_of
 from narrator.project.other_engine import chosen_engine
@@ -52,6 +54,8 @@ class VoiceRoutes:
 
     def __init__(self, session: ProjectSession, jobs: Jobs, quick_voice: QuickVoice) -> None:
         self.session, self.jobs, self._quick_voice = session, jobs, quick_voice
+        self._outdated: tuple[BookPlan | None, tuple[str, ...], set[Path]] = (None, (), set())
+        """The plan and the tags of finished files, and those of them that are older than it."""
 
     def routes(self) -> list[Route]:
         return [
@@ -153,15 +157,24 @@ class VoiceRoutes:
         """Lists the finished sound files."""
 
         def make_rows() -> list[dict[str, Any]]:
-            book = self.session.view.book
-            outdated = set(products.list_outdated_files(book))
+            view = self.session.view
+            files = list(_finished_files(view))
+            outdated = self._outdated_files(view.book, tuple(file.tag for file in files))
             return [
                 {"name": file.path.name, "address": f"/downloads/{file.tag}", "bytes": file.size,
                  "type": file.media_type, "is_current": file.path not in outdated}
-                for file in _finished_files(self.session.view)
+                for file in files
             ]  # fmt: skip
 
         return JSONResponse({"files": await run_in_threadpool(make_rows)})
+
+    def _outdated_files(self, book: BookPlan, tags: tuple[str, ...]) -> set[Path]:
+        """Returns the finished files that are older than the book, found once for each plan."""
+        last_book, last_tags, paths = self._outdated
+        if last_book is not book or last_tags != tags:
+            paths = set(products.list_outdated_files(book))
+            self._outdated = book, tags, paths
+        return paths
 
     async def download(self, request: Request) -> Response:
         """Serves a finished file, by the tag of its listing."""

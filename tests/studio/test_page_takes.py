@@ -383,3 +383,48 @@ def test_the_time_left_is_said_in_steps_and_of_the_stage_that_is_named(studio: S
         tell(event="progress", job="x", phase=phase, what="", done=1, of=2, left=left)
         expect(status).to_have_text(words)
     tell(event="ended", job="x", kind="render", exit=0, error="", summary={})
+
+
+# -- what is said ----------------------------------------------------------------------------------
+
+
+def test_messages_cover_neither_the_text_nor_the_player(studio: Studio) -> None:
+    page = studio.page
+    for width in (1400, 1000, 700):
+        page.set_viewport_size({"width": width, "height": 900})
+        for words in ("First", "Second"):
+            page.evaluate(
+                "words => import('/static/messages.js').then(({ say }) => say(words))", words
+            )
+        message = page.locator("#said .message", has_text="First")
+        message.wait_for()
+        boxes = [page.locator(name).bounding_box() for name in ("#text", "#said", "#transport")]
+        text, said, transport = (box or {} for box in boxes)
+        assert text["y"] + text["height"] <= said["y"] + 1
+        assert said["y"] + said["height"] <= transport["y"] + 1
+        assert transport["y"] + transport["height"] <= 901
+
+
+def test_a_file_that_is_older_than_the_book_is_said_until_it_is_exported(studio: Studio) -> None:
+    page, status = studio.page, studio.page.locator("#status")
+    studio.render()
+    book = studio.folder / "book.yaml"
+    book.write_text(book.read_text() + "pauses: {speaker: 2.5}\n")
+    expect(status).to_have_text("Everything is spoken; the file is older: Export")
+    studio.press("Shift+R")
+    page.locator("#export-now").click()
+    expect(status).to_have_text("Everything is rendered")
+
+
+def test_a_book_whose_files_are_being_written_is_not_all_rendered(studio: Studio) -> None:
+    studio.render()
+    studio.press("Shift+R")
+    studio.page.evaluate("""() => import('/static/store.js').then(({ emit }) => {
+      const job = { id: "made-up", kind: "export", chapters: [], chunks: [], engine: "draft" };
+      emit("event:job", { event: "started", job });
+      emit("event:job", { event: "progress", phase: "encode", done: 22, of: 100 });
+    })""")
+    big = studio.page.locator("#pane-render .big")
+    expect(big).to_have_text(
+        [re.compile("^Encoding 22 %"), "Everything is spoken; the files are being written"]
+    )

@@ -1,12 +1,13 @@
 // The jobs of the owner of the project: what runs and waits, and the bar at the top that says so.
 
 import { attempt, settleJob } from "./actions.js";
-import { post } from "./api.js";
+import { get, post } from "./api.js";
 import { retaken } from "./desk.js";
 import { byId, fill, h, icon } from "./dom.js";
-import { loadBook } from "./loading.js";
+import { loadBook, once } from "./loading.js";
 import { complain, say } from "./messages.js";
 import { showPane } from "./panes.js";
+import { canEdit } from "./rights.js";
 import { emit, on, state } from "./store.js";
 import { counted, doneShare, percent, roughly, span, stageName, timeLeft } from "./words.js";
 
@@ -52,9 +53,31 @@ export const isPausing = () => work.isPaused && Boolean(work.running?.pausable);
 export const costOf = ({ todo }, seconds) =>
   todo.cost && todo.seconds ? (seconds * todo.cost) / todo.seconds : null;
 
+/** The finished files of a book that is spoken: "none", "older" than it, "current"; "" until it is known. */
+let fileState = "";
+/** The version of the book that it was asked for. */
+let fileStateVersion = -1;
+
+const loadFileState = once(async () => {
+  const { version, todo } = state.book;
+  if (todo.chunks || work.running || version === fileStateVersion) return;
+  const { files: rows } = await get("/api/downloads");
+  fileStateVersion = version;
+  fileState = !rows.length ? "none" : rows.every((one) => one.is_current) ? "current" : "older";
+  draw();
+}, 0);
+
+/** For a book without lines to speak. */
+function spokenWords() {
+  if (isMaking()) return "Everything is spoken; the files are being written";
+  if (fileState === "current") return "Everything is rendered";
+  const words = { none: "; there is no file yet: Export", older: "; the file is older: Export" };
+  return `Everything is spoken${words[fileState] ?? ""}`;
+}
+
 export function todoWords(book) {
   const { chunks, seconds } = book.todo;
-  if (!chunks) return ["Everything is rendered"];
+  if (!chunks) return [spokenWords()];
   const cost = costOf(book, seconds);
   const long = cost === null ? `${span(seconds)} of speech` : roughly(cost);
   return [`${counted(chunks, "line")} to speak`, h("span", { class: "more" }, `, about ${long}`)];
@@ -225,7 +248,9 @@ on("book", () => {
   work.queue = queue ?? [];
   work.isPaused = Boolean(paused);
   work.progress = running ? (progress ?? work.progress) : null;
+  if (state.book.todo.chunks || running) [fileState, fileStateVersion] = ["", -1];
   draw();
+  if (canEdit) loadFileState();
 });
 on("opened", draw);
 on("busy", drawStatus);

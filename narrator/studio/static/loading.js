@@ -5,7 +5,7 @@ import { complain } from "./messages.js";
 import { choose, emit, on, placeOf, setBook, setChapter, state } from "./store.js";
 
 /** A function that runs once at a time, and once more where it was asked meanwhile. */
-function once(work, pause) {
+export function once(work, pause) {
   let running = false;
   let again = false;
   return async function run() {
