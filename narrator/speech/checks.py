@@ -394,7 +394,7 @@ def find_outliers(
     )
     speaker_checks = (check for check in CHECKS if check.concerns == "speaker")
     faults = [fault for check in speaker_checks if (fault := check.find(take))]
-    if messages := [deviation.message for deviation in deviations if deviation.sticks_out]:
+    if messages := [deviation.message for deviation in deviations if deviation.is_glaring]:
         faults.append(_fault("voice", ", ".join(messages)))
     return tuple(faults)
 

@@ -27,6 +27,8 @@ from narrator.speech.voice_figures import VoiceFigures, semitones, unpack_timbre
 
 MIN_SECONDS = 2.0
 """Seconds of speech from which on a take is compared."""
+_SETTLED_SECONDS = 5.0
+"""Seconds of speech from which on a take is taken as long."""
 MIN_TAKES = 8
 """Takes that tell what is usual."""
 MAX_SPREADS = 4.0
@@ -41,6 +43,7 @@ class VoicedTake:
     """What is compared of a take."""
 
     figures: VoiceFigures
+    seconds: float
     level: float
     """dB."""
     bands: NDArray[np.float32]
@@ -55,7 +58,7 @@ class VoicedTake:
             return None
         try:
             figures = VoiceFigures(**record.voice)
-            return cls(figures, record.level, unpack_timbre(figures.timbre))
+            return cls(figures, record.seconds, record.level, unpack_timbre(figures.timbre))
         except (TypeError, ValueError):  # of a later version
             return None
 
@@ -85,7 +88,7 @@ def _pitched(take: VoicedTake) -> float | None:
     return semitones(100, take.figures.pitch) if take.figures.pitch else None
 
 
-_MIN_NOISE_PAUSES = 0.02
+_MIN_NOISE_PAUSES = 0.08
 """Share of a take in which its noise is heard alone."""
 _LOWEST_NOISE = -70.0
 """dB full scale, below which noise makes no difference."""
@@ -164,7 +167,7 @@ class Deviation:
     amount: float
     """In the measure's unit."""
     spreads: float
-    """In spreads of the speaker."""
+    """In spreads of the speaker; fewer for short takes, whose words decide how they sound."""
     share: float
     """In noticeable deviations."""
     message: str
@@ -178,6 +181,11 @@ class Deviation:
     @property
     def sticks_out(self) -> bool:
         return self.height > 1
+
+    @property
+    def is_glaring(self) -> bool:
+        """True if the take is worth another try without a person's judgement."""
+        return self.height > 1.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -236,7 +244,7 @@ class UsualVoice:
                 Deviation(
                     measure.name,
                     amount,
-                    amount / self.spreads[measure.name],
+                    amount / self.spreads[measure.name] * _weight(take),
                     amount / measure.noticeable,
                     message,
                 )
@@ -250,7 +258,7 @@ class UsualVoice:
         return Deviation(
             TIMBRE,
             amount,
-            (distance - self.medians[TIMBRE]) / self.spreads[TIMBRE],
+            (distance - self.medians[TIMBRE]) / self.spreads[TIMBRE] * _weight(take),
             amount / NOTICEABLE_TIMBRE,
             f"sounds unlike this speaker: the spectrum differs by {amount:.1f} dB",
         )
@@ -291,6 +299,11 @@ def distance(deviations: Iterable[Deviation]) -> float:
     """Returns how far a take lies from its speaker's usual voice by all measures together, in
     noticeable deviations."""
     return math.sqrt(sum(deviation.share**2 for deviation in deviations))
+
+
+def _weight(take: VoicedTake) -> float:
+    """Returns what a take's deviations count, by its length: means of few words spread more."""
+    return math.sqrt(min(1.0, take.seconds / _SETTLED_SECONDS))
 
 
 def _spread(values: Sequence[float]) -> float:

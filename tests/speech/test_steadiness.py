@@ -69,7 +69,7 @@ def test_no_take_of_a_steady_voice_sticks_out():
         ({"level_change": -9.0}, "fades by 9.0 dB more than usual"),
         ({"noise": -45.0}, "20 dB more noise in its pauses than this speaker usually has"),
         ({"decay": 0.15}, "s longer than this speaker usually does"),
-        ({"start_pitch": 190.0}, "semitones too high for the line before"),
+        ({"start_pitch": 215.0}, "semitones too high for the line before"),
         ({"start_level": -30.0}, "dB too soft for the line before"),
     ],
 )
@@ -103,6 +103,13 @@ def test_a_tenth_of_bad_takes_does_not_move_what_is_usual():
     assert mixed is not None
     assert mixed.medians["pitch"] == pytest.approx(USUAL.medians["pitch"], abs=0.15)
     assert np.abs(mixed.bands - USUAL.bands).max() < 0.5
+
+
+def test_the_same_deviation_counts_less_in_a_short_take():
+    assert USUAL is not None
+    high = take(5000, pitch=133.0)
+    assert any(one.sticks_out for one in USUAL.deviations(replace(high, seconds=5.0)))
+    assert not any(one.sticks_out for one in USUAL.deviations(replace(high, seconds=2.0)))
 
 
 def test_a_take_that_goes_on_from_none_has_no_seam():
