@@ -70,7 +70,7 @@ def set_value(text: str, path: KeyPath, new_value: object) -> str:
     for key in reversed(path[existing_count:]):
         new_value = {key: new_value}
     if not isinstance(new_value, Mapping):
-        raise UnsupportedLayout
+        return insert_entries(text, (), {str(path[0]): new_value})
     return insert_entries(text, path[:existing_count], new_value)
 
 

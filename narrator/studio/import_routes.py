@@ -24,10 +24,10 @@ from starlette.routing import Route
 
 from manuscripts import Book, Choices, CoverImage, ImportedChapter, Notes, Reading, Skipped
 from narrator import files, importing
+from narrator.delivery.export.cover import check_cover
 from narrator.errors import UsageError
 from narrator.files import TooLarge
 from narrator.importing.doubts import HEADING_ADVICE
-from narrator.project.load import IMAGE_SIGNATURES
 from narrator.project.place import MANIFEST_NAME
 from narrator.quantities import format_bytes
 from narrator.studio.projects import id_of
@@ -42,9 +42,9 @@ from textbase import languages
 from textbase.characters import strip_invisible
 
 _MAX_UPLOAD_SECONDS = 3600.0
-_MAX_COVER_BYTES = 20_000_000
-_MAX_TITLE_LENGTH = 300
-_MAX_AUTHORS = 50
+MAX_COVER_BYTES = 20_000_000
+MAX_TITLE_LENGTH = 300
+MAX_AUTHORS = 50
 _EXCERPT_LENGTH = 160
 _OPTION_ADVICE = re.compile(r";?\s*--[a-z-]+ [^.;]*(?=[.;]|$)")
 """Advice on options of the command line, which the page has fields for."""
@@ -125,10 +125,9 @@ class ImportRoutes:
     async def set_cover(self, request: Request) -> Response:
         """Takes another cover."""
         upload = self._upload(request)
-        data = await bodies.read_body(request, _MAX_COVER_BYTES)
-        if not data.startswith(IMAGE_SIGNATURES):
-            raise UsageError("a cover is a JPEG or PNG picture")
-        upload.cover = CoverImage(data, ".png" if data.startswith(b"\x89PNG") else ".jpg")
+        data = await bodies.read_body(request, MAX_COVER_BYTES)
+        kind = (await run_in_threadpool(check_cover, data)).kind
+        upload.cover = CoverImage(data, ".png" if kind == "png" else ".jpg")
         return JSONResponse({})
 
     async def make_project(self, request: Request) -> Response:
@@ -171,7 +170,7 @@ def _choices(body: Mapping[str, Any]) -> Choices:
     if reading not in (None, *get_args(Reading)):
         raise UsageError(f"`reading` is one of {', '.join(get_args(Reading))}")
     return Choices(
-        language=_language(bodies.optional_text_field(body, "language", 40)),
+        language=read_language(bodies.optional_text_field(body, "language", 40)),
         notes=cast("Notes", notes),
         reading=cast("Reading | None", reading),
         # words, not a pattern: who knows those has `narrator new`
@@ -179,7 +178,7 @@ def _choices(body: Mapping[str, Any]) -> Choices:
     )
 
 
-def _language(tag: str | None) -> str | None:
+def read_language(tag: str | None) -> str | None:
     """Returns a valid tag, or None for an empty one. Raises UsageError."""
     try:
         return languages.validate_tag(tag.strip()) if tag and tag.strip() else None
@@ -189,10 +188,8 @@ def _language(tag: str | None) -> str | None:
 
 def _corrected_book(book: Book, cover: CoverImage | None, body: Mapping[str, Any]) -> Book:
     """Returns the book with title, authors, cover and chapters of the page. Raises UsageError."""
-    title = _one_line(bodies.text_field(body, "title", _MAX_TITLE_LENGTH))
-    authors = [
-        _one_line(author) for author in bodies.text_list_field(body, "authors", _MAX_AUTHORS)
-    ]
+    title = _one_line(bodies.text_field(body, "title", MAX_TITLE_LENGTH))
+    authors = [_one_line(author) for author in bodies.text_list_field(body, "authors", MAX_AUTHORS)]
     numbers = body.get("parts")
     if not isinstance(numbers, list) or not all(type(number) is int for number in numbers):
         raise UsageError("`parts` must be a list of numbers")
@@ -204,6 +201,11 @@ def _corrected_book(book: Book, cover: CoverImage | None, body: Mapping[str, Any
         authors=tuple(filter(None, authors)) or ("Unknown",),
         cover=cover if bodies.boolean_field(body, "cover") else None,
     )
+
+
+def known_languages(language: str) -> list[str]:
+    """Returns the languages that a book can be given, with the one that it has."""
+    return sorted({*grammars.languages(), "en", "ja", "zh", language})
 
 
 def _one_line(text: str) -> str:
@@ -230,7 +232,7 @@ def _book_row(book: Book, upload: Upload) -> dict[str, Any]:
         "title": book.title,
         "authors": [] if book.authors == ("Unknown",) else list(book.authors),
         "language": book.language,
-        "languages": sorted({*grammars.languages(), "en", "ja", "zh", book.language}),
+        "languages": known_languages(book.language),
         "dialogue": book.dialogue,
         "notes": upload.choices.notes,
         "has_cover": _cover_of(upload) is not None,

@@ -7,7 +7,7 @@ those of large models are jobs, whose sound is served once it exists.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -27,11 +27,20 @@ from narrator.errors import UsageError
 from narrator.installation import install_command
 from narrator.pipeline import edits, estimate
 from narrator.pipeline.book_plan import BookPlan
+from narrator.pipeline.edits import Edit
 from narrator.pipeline.jobs.protocol import AuditionLine, Job
 from narrator.pipeline.manuscript import lexicon_of
 from narrator.project.other_engine import chosen_engine
+from narrator.project.project import Project
 from narrator.sound.formats import MEDIA_TYPES
 from narrator.studio import model_fetch, quick_speech, ranges
+from narrator.studio.import_routes import (
+    MAX_AUTHORS,
+    MAX_COVER_BYTES,
+    MAX_TITLE_LENGTH,
+    known_languages,
+    read_language,
+)
 from narrator.studio.jobs import Jobs
 from narrator.studio.quick_speech import QuickVoice
 from narrator.studio.session import NotFound, ProjectSession, ProjectSnapshot
@@ -62,6 +71,10 @@ class VoiceRoutes:
             Route("/api/voices", self.voices),
             Route("/api/voices", self.choose, methods=["POST"]),
             Route("/api/voices/sample", self.sample, methods=["POST"]),
+            Route("/api/facts", self.facts),
+            Route("/api/facts", self.set_facts, methods=["POST"]),
+            Route("/api/cover", self.set_cover, methods=["PUT"]),
+            Route("/api/cover", self.remove_cover, methods=["DELETE"]),
             Route("/api/estimate", self.estimate),
             Route("/api/downloads", self.downloads),
             Route("/downloads/{tag}", self.download),
@@ -130,6 +143,51 @@ class VoiceRoutes:
         lexicon, _ = lexicon_of(project)
         spoken = normalize(text, language=language, speaker=voice.speaker, lexicon=lexicon)
         return self._quick_voice.sound(voice, spoken, language, engine)
+
+    # -- title, author, language, cover ------------------------------------------------------------
+
+    async def facts(self, request: Request) -> Response:
+        """Serves what book.yaml says of title, authors, language and cover."""
+        project = self.session.view.project
+        manifest = project.own_manifest or project.manifest
+        return JSONResponse(
+            {
+                "title": manifest.title,
+                "authors": list(manifest.author),
+                "language": manifest.language,
+                "languages": known_languages(manifest.language),
+                "has_cover": manifest.cover is not None,
+            }
+        )
+
+    async def set_facts(self, request: Request) -> Response:
+        """Gives the book another title, other authors or another language."""
+        body = await bodies.read_json(request)
+        title = bodies.text_field(body, "title", MAX_TITLE_LENGTH)
+        authors = bodies.text_list_field(body, "authors", MAX_AUTHORS)
+        language = read_language(bodies.text_field(body, "language", 40))
+        if language is None:
+            raise UsageError("a book needs a language")
+        return await self._edit(lambda project: edits.facts_edit(project, title, authors, language))
+
+    async def set_cover(self, request: Request) -> Response:
+        """Gives the book another cover."""
+        picture = await bodies.read_body(request, MAX_COVER_BYTES)
+        return await self._edit(lambda project: edits.cover_edit(project, picture))
+
+    async def remove_cover(self, request: Request) -> Response:
+        return await self._edit(lambda project: edits.cover_edit(project, None))
+
+    async def _edit(self, find_edit: Callable[[Project], Edit]) -> Response:
+        """Applies an edit of book.yaml, which can be undone."""
+
+        def apply() -> None:
+            project = self.session.view.project
+            edits.apply(project, find_edit(project))
+            self.session.reread()
+
+        await self.session.run("changing the project's files", apply)
+        return JSONResponse({"version": self.session.view.version})
 
     # -- cost, and files ---------------------------------------------------------------------------
 

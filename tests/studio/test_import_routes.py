@@ -179,7 +179,7 @@ def test_a_cover_is_shown_and_another_taken(shelf: OpenedLibrary, tmp_path: Path
     path = f"/api/manuscripts/{shown['id']}/cover"
     assert not shown["book"]["has_cover"]
     assert shelf.page.get(path).status == 404
-    assert shelf.page.put(path, b"<svg/>").status == 400
+    assert shelf.page.put(path, b"<svg/>").status == 422
     assert shelf.page.put(path, PNG).status == 200
     assert shelf.page.get(path).data == PNG
     make(shelf, shown, cover=True)

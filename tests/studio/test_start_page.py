@@ -18,6 +18,7 @@ import pytest
 
 from tests import studios
 from tests.build_epub import build_epub
+from tests.sound_files import png
 from tests.studio.test_import_routes import novel
 from tests.studio.test_page import SOON, chromium, expect, is_wrong, served
 
@@ -312,3 +313,26 @@ def test_the_people_window_asks_for_ones_own_name_first(chromium: Browser, tmp_p
         expect(page.get_by_label("Guest’s name")).to_be_focused()
         expect(page.get_by_label("Your name")).to_have_value("Jo")
         expect(page.locator("dialog")).to_contain_text(f"narrator studio {tmp_path} --listen")
+
+
+def test_title_and_cover_of_a_book_are_changed_and_undone(
+    chromium: Browser, tmp_path: Path
+) -> None:
+    (tmp_path / "walks").mkdir()
+    studios.write(tmp_path / "walks")
+    (tmp_path / "front.png").write_bytes(png(20, 30))
+    with start_page(chromium, tmp_path) as page:
+        page.get_by_role("link", name="Voice and files").click()
+        page.get_by_text("Title, author, language, cover").click()
+        page.get_by_role("textbox", name="Title").fill("Three Walks")
+        page.get_by_role("textbox", name="Author").fill("Ann Lee; Ben Roe")
+        page.get_by_role("button", name="Save").click()
+        expect(page.locator("#making h2")).to_have_text("Three Walks Ann Lee, Ben Roe")
+        page.locator(".cover-form input").set_input_files(tmp_path / "front.png")
+        expect(page.get_by_alt_text("The cover")).to_be_visible()
+        page.locator("#said .message", has_text="The cover is saved").get_by_role(
+            "button", name="Undo"
+        ).click()
+        expect(page.get_by_text("No cover")).to_be_visible()
+        expect(page.get_by_role("textbox", name="Title")).to_have_value("Three Walks")
+        assert 'title: "Three Walks"' in (tmp_path / "walks" / "book.yaml").read_text()

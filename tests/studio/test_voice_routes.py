@@ -14,6 +14,7 @@ from narrator.pipeline import edits
 from narrator.project import load
 from narrator.studio import quick_speech
 from tests import studios
+from tests.sound_files import png
 from tests.studios import Opened
 
 DRAFT = {"engine": "draft", "voice": ""}
@@ -132,3 +133,51 @@ def test_finished_files_are_listed_and_downloaded(shared: Opened) -> None:
 @pytest.mark.parametrize("tag", ["x", "0" * 16, "..", "%2e%2e%2fbook.yaml"])
 def test_nothing_else_is_downloaded(shared: Opened, tag: str) -> None:
     assert shared.page.get(f"/downloads/{tag}").status == 404
+
+
+PNG = png(30, 30)
+FACTS = {"title": "Another: Novel", "authors": ["Ann Lee", "Ben Roe"], "language": "en-US"}
+
+
+def test_title_author_and_language_are_edits_of_the_book(tmp_path: Path) -> None:
+    studios.write(tmp_path, book=NOVEL)
+    manifest = tmp_path / "book.yaml"
+    with studios.opened(tmp_path, draft=True) as studio:
+        facts = studio.page.get("/api/facts").json
+        assert (facts["title"], facts["authors"]) == ("A Novel", ["Nobody"])
+        assert studio.page.post("/api/facts", FACTS).status == 200
+        facts = studio.page.get("/api/facts").json
+        assert {name: facts[name] for name in FACTS} == FACTS
+        assert "# Who speaks." in manifest.read_text()
+        assert studio.page.get("/api/book").json["title"] == "Another: Novel"
+        assert studio.page.post("/api/undo").status == 200
+        assert manifest.read_text() == NOVEL
+
+
+def test_a_cover_is_an_edit_of_the_book(tmp_path: Path) -> None:
+    studios.write(tmp_path, book=NOVEL)
+    (tmp_path / "cover.png").write_bytes(PNG + b"other")
+    with studios.opened(tmp_path, draft=True) as studio:
+        assert studio.page.put("/api/cover", b"\x89PNG\r\n\x1a\n").status == 422
+        assert len(list(tmp_path.glob("cover*"))) == 1
+        assert studio.page.put("/api/cover", PNG).status == 200
+        assert studio.session.view.project.facts.cover == tmp_path / "cover-2.png"
+        assert studio.page.post("/api/undo").status == 200
+        assert studio.page.get("/api/facts").json["has_cover"] is False
+        assert studio.page.put("/api/cover", PNG).status == 200
+        assert not (tmp_path / "cover-3.png").exists()
+        answer = studio.page.ask("DELETE", "/api/cover", origin=f"http://{studio.page.host}")
+        assert answer.status == 200
+        assert studio.session.view.project.facts.cover is None
+        assert (tmp_path / "cover-2.png").read_bytes() == PNG
+
+
+@pytest.mark.parametrize(
+    "change", [{"title": " "}, {"authors": []}, {"language": "no language"}, {"language": ""}]
+)
+def test_a_book_keeps_a_title_an_author_and_a_language(
+    studio: Opened, change: dict[str, object]
+) -> None:
+    before = studio.session.view.project.path.read_text()
+    assert studio.page.post("/api/facts", {**FACTS, **change}).status == 400
+    assert studio.session.view.project.path.read_text() == before

@@ -33,18 +33,23 @@ def read_cover(path: Path) -> Cover:
         raise UserError(f"{path}: the cover cannot be read: {error.strerror}") from error
     except Unfit as error:
         raise UserError(f"{path}: the cover cannot be read: {error}") from error
+    return check_cover(image, f"{path}: ")
+
+
+def check_cover(image: bytes, where: str = "") -> Cover:
+    """Returns the cover of these bytes; `where` begins errors. Raises UserError as `read_cover`."""
     if len(image) > MAX_COVER_BYTES:
         raise UserError(
-            f"{path}: a cover of more than {MAX_COVER_BYTES >> 20} MB: save it as a JPEG"
+            f"{where}a cover of more than {MAX_COVER_BYTES >> 20} MB: save it as a JPEG"
         )
     size = image_size(image)
     if size is None:
-        raise UserError(f"{path}: a cover must be a JPEG or PNG image; this is neither")
+        raise UserError(f"{where}a cover must be a JPEG or PNG image; this is neither")
     strict = size.kind == "jpeg" and b"\xff\xd9" not in image[-_TRAILER_BYTES:]
     try:
         media.picture(image, strict=strict)
     except Unfit as error:
-        raise UserError(f"{path}: the cover is {error}") from error
+        raise UserError(f"{where}the cover is {error}") from error
     return Cover(image, size.kind, size.width, size.height)
 
 

@@ -10,7 +10,8 @@
     marking.py    writes braces, labels and spoken forms
     rows.py       a chapter's file of speakers
     manifest.py   book.yaml
-    words.py, speakers.py, stretches.py, sayings.py, hearings.py, voices.py, people.py: the kinds
+    words.py, speakers.py, stretches.py, sayings.py, hearings.py, voices.py, people.py,
+    facts.py: the kinds
 
 Changes of texts, files of speakers and book.yaml, and their history, belong here. Functions that
 build an edit write nothing, and an edit after which the project could not be read is refused.
@@ -19,6 +20,7 @@ build an edit write nothing, and an edit after which the project could not be re
 from __future__ import annotations
 
 from narrator.pipeline.edits.edit import Edit, FileChange
+from narrator.pipeline.edits.facts import cover_edit, facts_edit
 from narrator.pipeline.edits.hearings import heard_as_edit
 from narrator.pipeline.edits.history import PastEdit, apply, history, path_of, redo, undo
 from narrator.pipeline.edits.people import (
@@ -48,7 +50,9 @@ __all__ = [
     "add_clip",
     "add_edit",
     "apply",
+    "cover_edit",
     "entry_edit",
+    "facts_edit",
     "give_edit",
     "heard_as_edit",
     "history",

@@ -73,9 +73,8 @@ export const bytes = async (path, signal) => (await ask(path, { signal })).array
 
 export const remove = async (path) => (await ask(path, { method: "DELETE" })).json();
 
-/** @param {string} id of a manuscript @param {File} file */
-export const sendCover = async (id, file) =>
-  (await ask(`/api/manuscripts/${id}/cover`, withBody("PUT", file, file.type))).json();
+/** @param {string} path @param {File} file */
+export const sendCover = async (path, file) => (await ask(path, withBody("PUT", file, file.type))).json();
 
 /**
  * A manuscript, which may be large: fetch does not say how much of it is sent.

@@ -1,7 +1,8 @@
 // From a new book to its files: a voice, who speaks, what it costs, the render, the download. All of
 // it by the routes of the book's own studio, which the start page's server has opened.
 
-import { bytes, get, fetchSound, post } from "./api.js";
+import { bytes, fetchSound, get, post, remove, sendCover } from "./api.js";
+import { coverField, languageField, titleFields } from "./bookfacts.js";
 import { byId, fill, h, icon, refill } from "./dom.js";
 import { CODEC_HINT, complain, say } from "./messages.js";
 import { toFetch, toInstall, withCode } from "./modelfetch.js";
@@ -53,13 +54,14 @@ export function leaveBook() {
 
 async function load() {
   const mine = book;
-  const [facts, voices, costs, downloads] = await Promise.all([
+  const [facts, about, voices, costs, downloads] = await Promise.all([
     get(api("book")),
+    get(api("facts")),
     get(api("voices")),
     get(api("estimate")),
     get(api("downloads")),
   ]);
-  Object.assign(mine, { facts, voices, costs, files: downloads.files });
+  Object.assign(mine, { facts, about, voices, costs, files: downloads.files });
   mine.chosen ??= voices.chosen ?? voices.voices[0] ?? null;
 }
 
@@ -81,18 +83,77 @@ const backButton = () =>
 const places = {};
 
 function draw() {
-  for (const name of ["voice", "people", "render", "files"])
+  for (const name of ["facts", "voice", "people", "render", "files"])
     places[name] = h("section", { class: "step", "aria-labelledby": `step-${name}` });
   fill(
     box,
     h("div", { class: "row" }, backButton()),
-    h("h2", { tabindex: "-1", dir: "auto", lang: book.facts.language }, book.facts.title, book.facts.author ? h("small", {}, ` ${book.facts.author}`) : null),
+    title,
     ...Object.values(places),
   );
+  drawTitle();
+  drawFacts();
   drawVoice();
   drawPeople();
   drawRender();
   drawFiles();
+}
+
+const title = h("h2", { tabindex: "-1", dir: "auto" });
+const drawTitle = () =>
+  fill(title, book.facts.title, book.facts.author ? h("small", {}, ` ${book.facts.author}`) : null);
+
+// -- title, author, language, cover ----------------------------------------------------------------
+
+function drawFacts() {
+  const { about } = book;
+  const typed = { title: about.title, authors: about.authors.join("; "), language: about.language };
+  const cover = coverField({
+    hasCover: () => book.about.has_cover,
+    isUsed: () => true,
+    address: () => `/api/projects/${book.id}/cover?${book.facts.version}`,
+    toggle: () => change(() => remove(api("cover")), "The cover is taken away"),
+    take: (picture) => change(() => sendCover(api("cover"), picture), "The cover is saved"),
+  });
+  const form = h(
+    "form",
+    { class: "facts-form" },
+    cover,
+    ...titleFields(typed),
+    languageField(about.languages, about.language, (tag) => (typed.language = tag), [
+      "Another language: the book is spoken again.",
+    ]),
+    h("div", { class: "row" }, h("button", { class: "main", "data-keep": "facts" }, "Save")),
+  );
+  form.addEventListener("submit", async (event) => {
+    event.preventDefault();
+    const authors = typed.authors.split(";").map((name) => name.trim());
+    await change(() => post(api("facts"), { ...typed, authors }), "Title, author and language are saved").catch(complain);
+  });
+  const isOpen = places.facts.querySelector("details")?.open;
+  refill(
+    places.facts,
+    h("details", { open: isOpen }, h("summary", {}, heading("facts", "Title, author, language, cover")), form),
+  );
+}
+
+/** An edit of book.yaml, which the message can take back. */
+async function change(edit, words) {
+  const mine = book;
+  await edit();
+  await reload();
+  if (book !== mine) return;
+  drawTitle();
+  const undo = async () => {
+    try {
+      await post(api("undo"));
+      await reload();
+      if (book === mine) [drawTitle, drawFacts].forEach((redraw) => redraw());
+    } catch (error) {
+      complain(error);
+    }
+  };
+  say(words, "facts", { words: "Undo", run: undo });
 }
 
 const heading = (name, words) => h("h3", { id: `step-${name}` }, words);

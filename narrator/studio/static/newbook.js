@@ -2,7 +2,8 @@
 
 import { addressOf } from "./address.js";
 import { get, post, remove, sendCover, upload } from "./api.js";
-import { byId, fill, h, icon, refill } from "./dom.js";
+import { coverField, languageField, titleFields } from "./bookfacts.js";
+import { byId, fill, h, icon } from "./dom.js";
 import { complain } from "./messages.js";
 import { emit } from "./store.js";
 import { capitalized, clock, counted, grouped, percent, span } from "./words.js";
@@ -181,52 +182,19 @@ function show(mine, book) {
 
 function facts(mine, typed) {
   const { book } = mine;
-  const text = (words, name, note) =>
-    h(
-      "label",
-      { class: "field" },
-      h("span", {}, words),
-      h("input", {
-        type: "text",
-        value: typed[name],
-        dir: "auto",
-        autocomplete: "off",
-        maxlength: 300,
-        required: name === "title",
-        oninput: (event) => (typed[name] = event.target.value),
-      }),
-      note ? h("small", {}, note) : null,
-    );
-  const language = h(
-    "select",
-    { onchange: (event) => again(mine, { language: event.target.value }) },
-    ...named(book.languages).map(([tag, name]) =>
-      h("option", { value: tag, selected: tag === book.language }, name),
-    ),
-  );
   return [
-    text("Title", "title"),
-    text("Author", "authors", "Several: with a semicolon between them"),
-    h(
-      "label",
-      { class: "field" },
-      h("span", {}, "Language"),
-      language,
-      ...book.remarks.filter(isOnLanguage).map((remark) => h("small", {}, remark.slice(LANGUAGE.length))),
+    ...titleFields(typed),
+    languageField(
+      book.languages,
+      book.language,
+      (language) => again(mine, { language }),
+      book.remarks.filter(isOnLanguage).map((remark) => remark.slice(LANGUAGE.length)),
     ),
   ];
 }
 
 const LANGUAGE = "language: ";
 const isOnLanguage = (remark) => remark.startsWith(LANGUAGE);
-
-/** Tags with the names of their languages, by name. @returns {[string, string][]} */
-function named(tags) {
-  const names = new Intl.DisplayNames(["en"], { type: "language" });
-  return tags
-    .map((tag) => [tag, names.of(tag) ?? tag])
-    .sort(([, one], [, other]) => one.localeCompare(other));
-}
 
 async function again(mine, choices) {
   const { book, typed } = mine;
@@ -247,55 +215,16 @@ async function again(mine, choices) {
 
 function coverOf(mine) {
   const { book, typed } = mine;
-  const place = h("div", { class: "cover-form" });
-  const file = h("input", { type: "file", accept: "image/jpeg,image/png", class: "vh", tabindex: "-1", "aria-label": "Cover" });
-  const draw = () => {
-    const isShown = book.has_cover && typed.cover;
-    refill(
-      place,
-      isShown
-        ? h("img", { class: "cover", alt: "The cover", src: addressOf(`/api/manuscripts/${mine.id}/cover?${mine.covers ?? 0}`) })
-        : h("span", { class: "cover", "aria-hidden": "true" }, "No cover"),
-      h(
-        "div",
-        { class: "row wrap" },
-        h(
-          "button",
-          { type: "button", class: "small", "data-keep": "cover", onclick: () => file.click() },
-          isShown ? "Another cover" : "Choose a cover",
-        ),
-        book.has_cover
-          ? h(
-              "button",
-              {
-                type: "button",
-                class: "small",
-                "data-keep": "no-cover",
-                onclick: () => {
-                  typed.cover = !typed.cover;
-                  draw();
-                },
-              },
-              typed.cover ? "Without it" : "With it",
-            )
-          : null,
-        file,
-      ),
-    );
-  };
-  file.addEventListener("change", async () => {
-    const [picture] = file.files;
-    if (!picture) return;
-    try {
-      await sendCover(mine.id, picture);
+  return coverField({
+    hasCover: () => book.has_cover,
+    isUsed: () => typed.cover,
+    address: () => addressOf(`/api/manuscripts/${mine.id}/cover?${mine.covers ?? 0}`),
+    toggle: () => (typed.cover = !typed.cover),
+    take: async (picture) => {
+      await sendCover(`/api/manuscripts/${mine.id}/cover`, picture);
       [book.has_cover, typed.cover, mine.covers] = [true, true, (mine.covers ?? 0) + 1];
-      draw();
-    } catch (error) {
-      complain(error);
-    }
+    },
   });
-  draw();
-  return place;
 }
 
 function told(book) {
