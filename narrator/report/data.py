@@ -142,7 +142,7 @@ def _chapter_row(chapter: ChapterFacts, ratios: Sequence[float], sounds: Sounds,
             name: getattr(chapter, name)
             for name in (
                 "number", "title", "chunks", "missing", "given_up", "doubtful", "retries",
-                "seconds", "speech_seconds", "wall_seconds", "unused_wall_seconds",
+                "seconds", "speech_seconds", "wall_seconds",
             )
         },
         "state": words,

@@ -20,7 +20,7 @@ from typing import Any
 from narrator.delivery import layout, products
 from narrator.delivery.output_manifest import MadeFile
 from narrator.importing.project import REPORT_FILE
-from narrator.pipeline import steadiness
+from narrator.pipeline import retakes, steadiness
 from narrator.pipeline.accounting import Accounting, account
 from narrator.pipeline.book_plan import BookPlan
 from narrator.pipeline.places import Passage, all_passages, relative_path, timeline_of
@@ -65,13 +65,11 @@ class ChapterFacts:
     given_up: int
     doubtful: int
     retries: int
-    """Times that chunks with a take were spoken again."""
+    """Times that chunks with a take were spoken again, by a render or by hand."""
     speech_seconds: float
     """Seconds of its takes."""
     wall_seconds: float
-    """Seconds that its takes took to render; those rendered together count each."""
-    unused_wall_seconds: float
-    """Those of tries on disk that are not used."""
+    """Seconds from request to take, with tries that failed; those rendered together count each."""
     seconds: float | None
     """Length of its timeline; None where it has not been assembled."""
     current: bool
@@ -274,9 +272,9 @@ def gather(book: BookPlan, now: datetime | None = None) -> ProjectFacts:
     records = {step.key: record for step in book.steps if (record := book.takes.deliverable(step))}
     tried = book.store.tried()
     tries = {
-        step.key: tuple(book.store.tries(step.key).values())
+        step.key: tuple(one.record for one in retakes.tries_of(book, step) if not one.in_use)
         for step in book.steps
-        if step.key in tried
+        if (book.pins[step.key].step if step.key in book.pins else step.key) in tried
     }
     paces = tuple(_paces(book.steps, records, passages_by_step))
     compared = steadiness.measure(book, reads_sound=False)
@@ -353,10 +351,9 @@ def _chapter(
     doubtful: Collection[str],
     files: Sequence[File],
 ) -> ChapterFacts:
-    """Gathers the facts of a chapter, counted from 0; `tries` are those on disk, `doubtful` the ids
-    of doubtful chunks."""
-    takes = [records[step.key] for step in steps if step.key in records]
-    unused_tries = [unused for step in steps for unused in tries.get(step.key, ())]
+    """Gathers the facts of a chapter, counted from 0; `tries` are those on disk that are not used,
+    `doubtful` the ids of doubtful chunks."""
+    takes = {step.key: records[step.key] for step in steps if step.key in records}
     timeline_keys = [cue.key for cue in timeline.cues] if timeline else []
     deliveries = book.project.deliveries
     file = _find_chapter_file(files, number, [profile.name for profile in deliveries])
@@ -367,10 +364,12 @@ def _chapter(
         missing=sum(step.key not in records for step in steps),
         given_up=sum(step.key not in records and book.takes.is_given_up(step) for step in steps),
         doubtful=sum(step.id in doubtful for step in steps),
-        retries=sum(record.tries - record.halves for record in takes),
-        speech_seconds=sum(record.seconds for record in takes),
-        wall_seconds=sum(record.wall for record in takes),
-        unused_wall_seconds=sum(unused.wall for unused in unused_tries),
+        retries=sum(
+            max(record.tries - record.halves, len(tries.get(key, ())))
+            for key, record in takes.items()
+        ),
+        speech_seconds=sum(records[step.key].seconds for step in steps if step.key in records),
+        wall_seconds=sum(record.wall for record in takes.values()),
         seconds=timeline.seconds if timeline else None,
         current=timeline_keys == [step.key for step in steps],
         file=file,
@@ -489,8 +488,8 @@ def _troubles(
     tries: Mapping[str, Sequence[Record]],
     places: Mapping[str, Passage],
 ) -> list[Trouble]:
-    """Returns chunks that were given up, then doubtful ones, then those that took more than one
-    try; each take once."""
+    """Returns chunks that were given up, then doubtful ones, then those that were spoken more than
+    once; each take once."""
     troubles: dict[str, Trouble] = {}
     for step in book.steps:
         if step.key not in troubles:
@@ -508,12 +507,14 @@ def _trouble(
 ) -> Trouble | None:
     """Returns the trouble of a chunk, if any.
 
-    `record` is that of the take to deliver, if there is one; `tries` are those on disk.
+    `record` is that of the take to deliver, if there is one; `tries` are others on disk.
     """
     if book.takes.is_doubtful(step) and (take := book.takes.take(step.key)):
         outcome = "doubtful" if record else "doubtful, held back"
         return Trouble(place, outcome, take.tries, take.faults, doubtful=True)
     faults = tuple(fault for attempt in tries for fault in attempt.faults)
+    if record and record.tries == 1 and tries and not faults:
+        return Trouble(place, "spoken again by hand", 1 + len(tries), ())
     unpinned = tries and not step.pinned
     if record and (record.tries > 1 or unpinned):
         if record.halves > 1:

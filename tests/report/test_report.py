@@ -14,8 +14,8 @@ import numpy as np
 import pytest
 
 from narrator.engines import Request, Speech
-from narrator.pipeline import book_plan
-from narrator.pipeline.manuscript import count_visible_characters
+from narrator.pipeline import book_plan, retakes
+from narrator.pipeline.manuscript import count_visible_characters, read_manuscript
 from narrator.report import data, facts, sound
 from narrator.report.facts import ProjectFacts
 from narrator.report.sound import ChapterSound, CurveCache
@@ -104,6 +104,22 @@ def test_retries_and_flags_come_with_their_faults(written):
     assert (again.given_up, again.tries, again.place.text.strip()) == (False, 2, TWICE)
     assert any("silent" in fault for fault in again.faults)
     assert written.retries == 1
+
+
+def test_what_is_spoken_again_by_hand_counts(tmp_path):
+    engine = HumEngine()
+    path = books.write(tmp_path, books.MANIFEST, books.BRIEF_ONE, books.TWO)
+    books.run(path, engine)
+    step = books.plan(path, engine).steps[1]
+    watcher = books.Watcher()
+    settings = retakes.RetakeSettings(count=2)
+    retakes.retake(
+        read_manuscript(path), engine, [step.id], settings, sink=watcher, cancel=watcher.cancel
+    )
+    found = facts.gather(books.plan(path, engine))
+    [trouble] = found.troubles
+    assert (trouble.place.chunk, trouble.outcome) == (step.id, "spoken again by hand")
+    assert (trouble.tries, found.retries, found.chapters[0].retries) == (3, 2, 2)
 
 
 @pytest.mark.parametrize("strict", quick([False, True], False))

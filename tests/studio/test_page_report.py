@@ -39,6 +39,7 @@ def test_the_report_is_opened_measured_and_leads_to_its_chunks(
         words = report.inner_text()
         assert words.count("loudness units relative to full scale") == 1
         assert not re.search("zero-shot|sampler", words)
+        assert "Lines are rendered side by side" in words
         expect(studio.page.locator("#chapters .name")).to_contain_text(["1 · Out", "2 · Home"])
         expect(report.get_by_role("heading", name="Loudness")).to_have_count(0)
         report.get_by_role("button", name="Measure loudness and pitch").press("Enter")

@@ -3,7 +3,7 @@
 
 import { bars, chart, dots, legend, lines, table, ticks, waveform } from "./charts.js";
 import { h } from "./dom.js";
-import { clock, counted, grouped, modeWords, sizeWords, span } from "./words.js";
+import { clock, counted, grouped, modeWords, sizeWords } from "./words.js";
 
 const [LOW, MIDDLE, HIGH] = [90, 170, 220];
 const SILENT = -60;
@@ -336,7 +336,7 @@ function uneven({ uneven: all }, hands) {
 
 function retries(data, hands) {
   const { troubles, chapters: all } = data;
-  if (!troubles.length) return [h("p", {}, "Every line with a take was good at its first try.")];
+  if (!troubles.length) return [h("p", {}, "Every line with a take was spoken once, and was good.")];
   const parts = [
     ["wave", "spoken again", "retries"],
     ["doubt", "doubtful", "doubtful"],
@@ -351,7 +351,7 @@ function retries(data, hands) {
       table("Retries by chapter", [["no.", "n"], ["chapter", "w"], ...parts.map(({ title }) => [title, "n"])], all.map((one, i) => [one.number, own(one.title), ...parts.map(({ values }) => grouped(values[i]))])),
     ),
     table(
-      "Lines that were not good at their first try",
+      "Lines that were spoken again, or are not good",
       [...PLACE, ["outcome", "c"], ["faults", "w"], ["tries", "n"], ...ORIGIN],
       troubles.map((one) => [
         hands.go(one.place),
@@ -365,30 +365,18 @@ function retries(data, hands) {
 }
 
 function time({ chapters: all }) {
-  const sum = (key) => all.reduce((total, one) => total + one[key], 0);
-  const [used, unused, speech] = [sum("wall_seconds"), sum("unused_wall_seconds"), sum("speech_seconds")];
-  if (!used) return null;
-  const words = (value) => (value ? span(value) : "0");
-  const parts = [
-    { name: "accent", title: "for takes in use", values: all.map((one) => one.wall_seconds) },
-    { name: "warn", title: "for other tries", values: all.map((one) => one.unused_wall_seconds) },
-  ];
-  const rows = all.map((one) => [
-    one.number,
-    own(one.title),
-    clock(one.speech_seconds),
-    words(one.wall_seconds),
-    one.unused_wall_seconds ? words(one.unused_wall_seconds) : "",
-    one.wall_seconds ? (one.speech_seconds / one.wall_seconds).toFixed(2) : "",
-  ]);
+  const total = all.reduce((sum, one) => sum + one.wall_seconds, 0);
+  if (!total) return null;
+  const shares = all.map((one) => Math.round((1000 * one.wall_seconds) / total) / 10);
+  const rows = all.map((one, i) => [one.number, own(one.title), clock(one.speech_seconds), shares[i].toFixed(1)]);
   return [
     chart(
-      `Time that rendering took by chapter: ${words(used)} for takes in use, ${words(unused)} for other tries`,
-      [[bars({ names: all.map((one) => String(one.number)), parts, isTime: true }), MIDDLE]],
-      [legend("accent", `${words(used)} for takes in use`), legend("warn", `${words(unused)} for other tries on disk`)],
-      table("Time by chapter", [["no.", "n"], ["chapter", "w"], ["speech", "n"], ["for takes in use", "n"], ["for other tries", "n"], ["speech per time", "n"]], rows),
+      `Share of each of ${counted(all.length, "chapter")} in the work of rendering`,
+      [[bars({ names: all.map((one) => String(one.number)), parts: [{ name: "accent", title: "% of the work", values: shares }] }), MIDDLE]],
+      ["Percent of the work of rendering in each chapter: all its waits from request to take, with tries that failed."],
+      table("Work by chapter", [["no.", "n"], ["chapter", "w"], ["speech", "n"], ["percent of the work", "n"]], rows),
     ),
-    note(`${span(speech)} of speech. From request to sound, added up: lines that were rendered together count each.`),
+    note("Lines are rendered side by side: their waits added up are more than the time that the render took, so only shares are shown."),
   ];
 }
 
