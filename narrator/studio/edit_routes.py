@@ -183,7 +183,6 @@ class EditRoutes:
             shown = [each for each in exchanges.all_exchanges(proposal) if each.id == shown_id]
             return {
                 "exchanges": exchange_rows,
-                "exchange_count": len(doubtful),
                 "total": sum(len(exchange.doubtful_turns) for exchange in doubtful),
                 "shown": _exchange_row(proposal, shown[0]) if shown else None,
             }

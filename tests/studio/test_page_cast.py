@@ -41,6 +41,9 @@ def test_a_cast_is_found_and_taken_back(chromium: Browser, tmp_path: Path) -> No
         page.get_by_role("button", name="Find who speaks").press("Enter")
         people = page.locator(".person .name")
         expect(people.filter(has_text="Ada")).to_have_count(1)
+        expect(page.locator("#pane-cast [role=status]").first).to_contain_text(
+            "Next: look at the names"
+        )
         stages = " ".join(page.evaluate("[...window.stages]"))
         assert "Deciding who says what" in stages
         studio.press("Escape", "u")
@@ -79,10 +82,13 @@ def test_what_a_merge_costs_is_said_before_it_and_after(chromium: Browser, tmp_p
         studio.render()
         studio.press("c")
         page.locator(".person", has_text="Ada").press("Enter")
-        page.get_by_label("The same person as").select_option("Ben")
+        page.get_by_text("Rename, merge, pronoun").click()
+        page.get_by_label("Merge Ada into").select_option("Ben")
+        outcome = "All lines of Ada go to Ben, with the voice of Ben; “Ada” becomes another name of"
+        expect(page.locator("#pane-cast")).to_contain_text(outcome)
         cost = "2 lines of Ada must then be spoken again, in the voice of Ben."
         expect(page.locator("#pane-cast")).to_contain_text(cost)
-        page.get_by_role("button", name="Merge").press("Enter")
+        page.get_by_role("button", name="Merge into Ben").press("Enter")
         told = page.locator("#said .message", has_text="Ada is Ben")
         expect(told).to_have_text([re.compile("Ada is Ben. 2 lines must be spoken again")])
         expect(told.get_by_role("button", name="Undo")).to_be_visible()
@@ -103,6 +109,7 @@ def test_a_part_of_somebody_s_lines_is_given_to_somebody_new(
         page = studio.page
         studio.press("c")
         page.locator(".person", has_text="Ada").press("Enter")
+        page.get_by_text("Rename, merge, pronoun").click()
         page.get_by_role("button", name="Some lines are somebody else").press("Enter")
         page.get_by_label("to line").select_option("2")
         expect(page.get_by_label("Which of these lines")).to_have_value("Ada")
@@ -125,3 +132,65 @@ def test_a_name_of_two_words_is_found_in_a_large_cast(chromium: Browser, tmp_pat
         studio.press("c")
         studio.page.get_by_role("searchbox", name="Find a name").press_sequentially("ann b")
         expect(studio.page.locator(".person .name")).to_have_text(["Ann Bell"])
+
+
+def test_the_settings_of_a_person_come_into_view(chromium: Browser, tmp_path: Path) -> None:
+    names = [f"Ann {letter}ell" for letter in "ABCDEFGHIJ"]
+    (tmp_path / "book.yaml").write_text(
+        BOOK.replace("Ada: {}, Ben: {}", ", ".join(f"{name}: {{}}" for name in names))
+    )
+    lines = [f"{name}: I see.\n\n***\n\n" for name in names]
+    (tmp_path / "out.md").write_text("".join(lines) + lines[-1] * 3)
+    (tmp_path / "home.md").write_text("They came home.\n")
+    with opened(chromium, tmp_path) as studio:
+        page = studio.page
+        page.set_viewport_size({"width": 1440, "height": 800})
+        studio.press("c")
+        pane, person = page.locator("#pane-cast"), page.locator(".person", has_text="Ann Aell")
+        person.evaluate(
+            """person => {
+                const pane = document.querySelector("#pane-cast");
+                pane.scrollTop += person.getBoundingClientRect().bottom
+                    - pane.getBoundingClientRect().bottom;
+            }"""
+        )
+        person.press("Enter")
+        summary = page.get_by_text("Rename, merge, pronoun")
+        expect(summary).to_be_in_viewport(ratio=1)
+        assert pane.evaluate("pane => pane.scrollTop") > 0
+        summary.click()
+        expect(page.get_by_label("Merge Ann Aell into")).to_be_in_viewport()
+
+
+def test_more_lines_than_are_listed_are_counted(chromium: Browser, tmp_path: Path) -> None:
+    (tmp_path / "book.yaml").write_text(BOOK)
+    (tmp_path / "out.md").write_text("Ada: I see.\n\nBen: And I.\n\n" * 4)
+    (tmp_path / "home.md").write_text("They came home.\n")
+    with opened(chromium, tmp_path) as studio:
+        studio.press("c")
+        studio.page.locator(".person", has_text="Ada").press("Enter")
+        expect(studio.page.locator("#pane-cast")).to_contain_text("3 of 4 lines, to try voices on")
+
+
+def test_an_undone_merge_is_seen_at_once_in_the_cast_and_the_text(
+    chromium: Browser, tmp_path: Path
+) -> None:
+    (tmp_path / "book.yaml").write_text(BOOK)
+    (tmp_path / "out.md").write_text("Ada: I see.\n\nBen: And I.\n\nAda: No more.\n")
+    (tmp_path / "home.md").write_text("They came home.\n")
+    with opened(chromium, tmp_path) as studio:
+        page, names = studio.page, studio.page.locator(".person .name")
+        page.route("**/api/book", lambda route: None)  # before the book is planned
+        studio.press("c")
+        page.locator(".person", has_text="Ada").press("Enter")
+        page.get_by_text("Rename, merge, pronoun").click()
+        page.get_by_label("Merge Ada into").select_option("Ben")
+        page.get_by_role("button", name="Merge into Ben").press("Enter")
+        expect(names.filter(has_text="Ada")).to_have_count(0)
+        expect(studio.chunk("1.1")).to_contain_text("Ben: ")
+        page.get_by_role("button", name="Ada is somebody else").press("Enter")
+        expect(names.filter(has_text="Ada")).to_have_count(1)
+        for count in (0, 1):
+            studio.press("Control+z")
+            expect(names.filter(has_text="Ada")).to_have_count(count)
+        expect(studio.chunk("1.1")).to_contain_text("Ada: ")

@@ -25,6 +25,8 @@ let open = "";
 const drafts = new Map();
 /** @type {Map<string, HTMLElement>} Likewise those for names, pronouns and who is the same person. */
 const personDrafts = new Map();
+/** @type {Set<string>} People for whom this form is unfolded. */
+const unfolded = new Set();
 /** @type {Map<string, string>} Voices that there were, by speaker, when another was given: until it is read. */
 const replacedVoices = new Map();
 
@@ -43,7 +45,7 @@ function draw() {
     .map(row);
   refill(
     box,
-    state.book.speakers.length < 2 ? oneVoice() : null,
+    state.book.speakers.length < 2 ? oneVoice() : next,
     cast.speakers.length > MANY ? finder("Find a name", sought, showNames) : null,
     h("ul", { class: "cast" }, ...rows),
     addition,
@@ -98,6 +100,8 @@ const addition = newSpeakerForm(
 let search = null;
 /** What came of it, if nobody was found. */
 let outcome = "";
+/** What to do now that people were found: until the panel is left. @type {HTMLElement | null} */
+let next = null;
 
 async function findAll(button) {
   const before = namesOf(cast.speakers);
@@ -120,10 +124,26 @@ async function findAll(button) {
   search = null;
   button.hidden = false;
   await load();
-  if (!answer || namesOf(cast.speakers) !== before) return;
+  if (!answer) return;
+  if (namesOf(cast.speakers) !== before) {
+    next = nextSteps();
+    draw();
+    return;
+  }
   outcome = `${capitalized(answer.what)}. Add speakers by name here, or where you give lines to them: choose a line and press v.`;
   draw();
 }
+
+const nextSteps = () =>
+  h(
+    "p",
+    { class: "note", role: "status" },
+    "Next: look at the names here, for one person may have two. Then decide who says what is in doubt in ",
+    h("button", { class: "link", onclick: () => showPane("doubts") }, "Who?"),
+    ", and then ",
+    h("button", { class: "link", onclick: () => showPane("render") }, "render"),
+    ".",
+  );
 on("event:casting", (event) => search?.show(event));
 
 function row(speaker) {
@@ -157,7 +177,7 @@ function row(speaker) {
     {},
     head,
     ...doubtsAbout(speaker.name).map((words) => h("p", { class: "note" }, words)),
-    ...(isOpen ? [formOf(speaker), personForm(speaker)] : []),
+    ...(isOpen ? [personPart(speaker), formOf(speaker)] : []),
   );
 }
 
@@ -172,25 +192,49 @@ function doubtsAbout(name) {
 }
 
 /** Another name, the pronoun, and who is the same person; not for the narrator, nor for a voice of several. */
-function personForm({ name, is_narrator, plays, aliases, pronoun, shares_voice_of, rendered, samples }) {
+function personPart(speaker) {
+  const { name, is_narrator, plays } = speaker;
   if (is_narrator || plays.length) return null;
-  if (personDrafts.has(name)) return personDrafts.get(name);
+  const part = h(
+    "details",
+    {
+      open: unfolded.has(name),
+      ontoggle: () => (part.open ? unfolded.add(name) : unfolded.delete(name)),
+    },
+    h("summary", { "data-keep": `person-${name}` }, "Rename, merge, pronoun"),
+    personDrafts.get(name) ?? personForm(speaker),
+  );
+  return part;
+}
+
+function personForm({ name, aliases, pronoun, shares_voice_of, rendered, samples }) {
   const own = h("input", { type: "text", value: name, autocomplete: "off", spellcheck: "false" });
   const others = cast.speakers.filter((one) => one.name !== name && !one.is_narrator && !one.plays.length);
-  const again = h("p", { class: "note", role: "status" });
+  const merged = h("p", { class: "note", role: "status" });
+  const merge = h("button", {
+    "data-keep": `merge-${name}`,
+    onclick: () =>
+      required(same, "Choose into whom first", true) && change(same.value, { kind: "merge", into: same.value }),
+  });
   const voiceOf = (one) => one.shares_voice_of ?? one.name;
   const same = h(
     "select",
-    {
-      onchange: () => {
-        const other = others.find((one) => one.name === same.value);
-        const isSameVoice = !other || voiceOf(other) === voiceOf({ name, shares_voice_of });
-        fill(again, isSameVoice || !rendered ? null : spokenAgain(rendered, name, other.name));
-      },
-    },
+    { onchange: tellMerge },
     h("option", { value: "" }, "…"),
     ...others.map((one) => h("option", { value: one.name }, one.name)),
   );
+  /** What a merge would do, before it is done. */
+  function tellMerge() {
+    const other = others.find((one) => one.name === same.value);
+    fill(merge, other ? `Merge into ${other.name}` : "Merge");
+    if (!other) return fill(merged, `For one person with two names: choose the name that stays.`);
+    const isSameVoice = voiceOf(other) === voiceOf({ name, shares_voice_of });
+    const voice = isSameVoice ? "" : `, with the voice of ${other.name}`;
+    const alias = `“${name}” becomes another name of ${{ she: "hers", he: "his" }[other.pronoun] ?? "theirs"}.`;
+    const cost = isSameVoice || !rendered ? "" : ` ${spokenAgain(rendered, name, other.name)}`;
+    return fill(merged, `All lines of ${name} go to ${other.name}${voice}; ${alias}${cost}`);
+  }
+  tellMerge();
   const pronouns = [...new Set([...PRONOUNS, ...(pronoun ? [pronoun] : [])])];
   const called = h(
     "select",
@@ -200,9 +244,13 @@ function personForm({ name, is_narrator, plays, aliases, pronoun, shares_voice_o
   );
   const change = async (newName, edit) => {
     say("Writing …", "history");
-    if (await attempt(() => sendCast({ speaker: name, ...edit }))) personDrafts.delete(name);
+    if (!(await attempt(() => sendCast({ speaker: name, ...edit })))) return;
+    personDrafts.delete(name);
+    personDrafts.delete(newName);
+    unfolded.add(newName);
     open = newName;
-    load();
+    await load();
+    reveal();
   };
   const form = h(
     "div",
@@ -229,18 +277,9 @@ function personForm({ name, is_narrator, plays, aliases, pronoun, shares_voice_o
       },
       "Set pronoun",
     ),
-    field("The same person as", same, "Who keeps the name and the voice."),
-    again,
-    h(
-      "button",
-      {
-        "data-keep": `merge-${name}`,
-        onclick: () =>
-          required(same, "Choose who it is first", true) &&
-          change(same.value, { kind: "merge", into: same.value }),
-      },
-      "Merge",
-    ),
+    field(`Merge ${name} into`, same),
+    merged,
+    merge,
     ...aliases.map((alias) =>
       h(
         "button",
@@ -300,6 +339,17 @@ function formOf(speaker) {
 function turn(name) {
   open = open === name ? "" : name;
   draw();
+  reveal();
+}
+
+/** Scrolls so that all of the open person is seen, or as much as there is room for. */
+function reveal() {
+  const part = box.querySelector(".person[aria-expanded=true]")?.parentElement.getBoundingClientRect();
+  if (!part) return;
+  const view = box.getBoundingClientRect();
+  if (part.top < view.top) box.scrollTop += part.top - view.top;
+  else if (part.bottom > view.bottom)
+    box.scrollTop += Math.min(part.top - view.top, part.bottom - view.bottom);
 }
 
 // -- one voice -------------------------------------------------------------------------------------
@@ -443,11 +493,14 @@ function sampleLine(speaker) {
       ),
     ),
   );
+  const { length } = rows;
+  const count = counted(speaker.chunks, "line");
   return {
     element: h(
       "div",
       {},
-      rows.length ? h("ul", { class: "samples" }, ...rows) : null,
+      length && length < speaker.chunks ? h("p", { class: "note" }, `${length} of ${count}, to try voices on`) : null,
+      length ? h("ul", { class: "samples" }, ...rows) : null,
       field("Words to try voices with", own),
     ),
     text: () => own.value.trim(),
@@ -623,7 +676,11 @@ addEventListener("drop", (event) => {
   if (event.dataTransfer.types.includes("Files")) event.preventDefault();
 });
 
-on("pane", (name) => name === "cast" && load());
+on("pane", (name) => {
+  if (name === "cast") load();
+  else next = null;
+});
+on("edited", () => pane() === "cast" && cast && load()); // before the book is planned with it
 const namesOf = (speakers) => speakers.map(({ name }) => name).join("\n");
 /**
  * An open form that nobody writes in is left alone, but for another voice, given or undone, and for

@@ -8,7 +8,7 @@ import { openChapter } from "./loading.js";
 import { say } from "./messages.js";
 import { newSpeakerForm } from "./newspeaker.js";
 import { pane } from "./panes.js";
-import { playFrom } from "./player.js";
+import { isPlaying, playFrom } from "./player.js";
 import { choose, colorOf, on, state } from "./store.js";
 import { counted, percent } from "./words.js";
 
@@ -21,13 +21,16 @@ const TITLES = { [NOBODY]: "the narrator", [UNKNOWN]: "nobody known" };
 
 /** @type {any[]} Those that are to be asked about. */
 let exchanges = [];
-let exchangeCount = 0;
+/** Quotations in doubt, of all of them. */
+let total = 0;
 /** @type {any} The one that is shown: it may be decided already. */
 let shown = null;
 /** The turn that keys are about, and those after it. */
 let cursor = 0;
 /** Whether the next name is for the rest of the exchange. */
 let isRest = false;
+/** Whether nothing was done in the panel since it was opened: it begins at what is doubtful. */
+let isUntouched = false;
 let isLoading = false;
 /** Whether something has changed since the server was last asked. */
 let isOutdated = false;
@@ -57,27 +60,48 @@ export async function loadDoubts() {
 
 function take(answer) {
   exchanges = answer.exchanges;
-  exchangeCount = answer.exchange_count;
-  badge.textContent = answer.total ? String(answer.total) : "";
-  if (!answer.shown) return show(exchanges[0] ?? null);
+  total = answer.total;
+  badge.textContent = total ? String(total) : "";
+  const first = isUntouched || !answer.shown ? besideText(answer.shown) : null;
+  if (!answer.shown || (first && first.id !== answer.shown.id)) return show(first);
   shown = exchanges.find((one) => one.id === answer.shown.id) ?? answer.shown;
   keepNumbers();
   draw();
 }
 
-/** @param {any} exchange @param {number} [turn] */
-function show(exchange, turn) {
+/** @param {any} exchange */
+function show(exchange) {
   shown = exchange;
   isRest = false;
   keepNumbers();
-  cursor = turn ?? Math.max(0, nextDoubtful(-1));
+  cursor = Math.max(0, nextDoubtful(-1));
   draw();
+  reveal();
 }
 
+/** A doubtful one of the chapter beside, the one that was shown before others. @param {any} [before] */
+function besideText(before) {
+  const list = exchanges.filter(isDoubtful);
+  const here = list.filter((one) => one.chapter === state.chapter?.number);
+  return [here, list].flatMap((some) => some.find((one) => one.id === before?.id) ?? some[0] ?? [])[0] ?? null;
+}
+
+/** Scrolls to the turn at the cursor, if it is out of sight or hidden by the names. */
+function reveal() {
+  const turn = box.querySelector(".turn[aria-current]")?.getBoundingClientRect();
+  if (!turn) return;
+  const room = box.clientHeight - box.querySelector(".asked").offsetHeight;
+  const top = turn.top - box.getBoundingClientRect().top;
+  if (top < 0 || top + turn.height > room) box.scrollTop += top - Math.max(0, (room - turn.height) / 2);
+}
+
+/** Names keep their numbers, but for people who were renamed or are gone. */
 function keepNumbers() {
   if (!shown) return;
-  if (!numbered.has(shown.id)) numbered.set(shown.id, shown.names);
-  shown.names = numbered.get(shown.id);
+  const before = numbered.get(shown.id) ?? [];
+  if (before.every((name) => shown.names.includes(name)))
+    shown.names = [...before, ...shown.names.filter((name) => !before.includes(name))];
+  numbered.set(shown.id, shown.names);
 }
 
 /** The first doubtful turn after one, else the first of all, else -1. */
@@ -100,14 +124,19 @@ function draw() {
     );
     return;
   }
-  const position = exchanges.findIndex((one) => one.id === shown.id);
-  const place = position < 0 ? "Decided" : `${position + 1} of ${counted(exchangeCount, "exchange")}`;
+  const isHere = shown.chapter === state.chapter?.number;
+  const words = `Chapter ${shown.chapter}`;
   refill(
     box,
     h(
       "header",
       { class: "row spread" },
-      h("p", { class: "note" }, `${place} · chapter ${shown.chapter}`),
+      h(
+        "p",
+        { class: "note" },
+        isHere ? words : h("button", { class: "link", title: "Show its text", "data-keep": "beside", onclick: goThere }, words),
+        ` · ${counted(total, "quotation")} in doubt in the book`,
+      ),
       h(
         "span",
         { class: "steps" },
@@ -117,18 +146,26 @@ function draw() {
     ),
     h("div", { class: "exchange" }, ...shown.passages.map(passage)),
     h(
-      "p",
-      { class: "note", role: "status" },
-      isRest ? `All from ${TURN_KEYS[cursor]} on:` : `Who says ${TURN_KEYS[cursor]}?`,
+      "div",
+      { class: "asked" },
+      h(
+        "p",
+        { class: "note", role: "status" },
+        isRest ? `All from ${TURN_KEYS[cursor]} on:` : `Who says ${TURN_KEYS[cursor]}?`,
+      ),
+      h("ol", { class: "candidates" }, ...shown.names.map(candidate)),
+      h(
+        "div",
+        { class: "row decisions" },
+        keyed("Enter", "All as shown", "main"),
+        keyed(" ", "As shown, next"),
+      ),
     ),
-    h("ol", { class: "candidates" }, ...shown.names.map(candidate)),
     somebodyElse(),
     somebodyNew,
     h(
       "div",
       { class: "row decisions" },
-      keyed("Enter", "All as shown", "main"),
-      keyed(" ", "As shown, next"),
       keyed("x", "Swap two from here"),
       keyed("t", "They alternate from here"),
       keyed("r", "One says the rest"),
@@ -190,8 +227,10 @@ function passage({ text, turn, spans }) {
 }
 
 function select(turn) {
+  isUntouched = false;
   cursor = turn;
   draw();
+  reveal();
 }
 
 function somebodyElse() {
@@ -239,6 +278,7 @@ function candidate(name, i) {
 /** Does what a key says in this panel; whether it says anything. @param {string} key */
 export function pressDoubtKey(key) {
   if (!shown) return false;
+  isUntouched = false;
   const turn = TURN_KEYS.indexOf(key);
   if (key === "Enter") asShown();
   else if (key === " ") name(shown.turns[cursor].speaker);
@@ -272,6 +312,7 @@ function name(speaker, fields = {}) {
   }
   isRest = false;
   draw();
+  reveal();
 }
 
 function asShown() {
@@ -307,6 +348,7 @@ const isDoubtful = (exchange) => exchange.turns.some((turn) => turn.doubtful);
 
 /** The exchange after, or before, the one that is shown. @param {number} by */
 export function turnDoubt(by) {
+  isUntouched = false;
   const order = exchanges.filter((one) => one.id === shown?.id || isDoubtful(one));
   if (!order.some((one) => one.id !== shown?.id)) {
     if (shown && !isDoubtful(shown)) show(null);
@@ -315,19 +357,42 @@ export function turnDoubt(by) {
   const position = order.findIndex((one) => one.id === shown?.id);
   const from = position < 0 && by < 0 ? 0 : position; // a decided one has left the list
   show(order[(from + by + order.length) % order.length]);
+  if (!isPlaying()) goThere();
+}
+
+/** The text goes to the turn at the cursor; its place, or -1. */
+async function goThere() {
+  const { chapter, turns } = shown;
+  const { words } = turns[cursor];
+  await openChapter(chapter);
+  if (state.chapter?.number !== chapter) return -1;
+  const place = state.chapter.chunks.findIndex((chunk) => chunk.text.includes(words));
+  if (place >= 0) choose(place);
+  return place;
 }
 
 async function hear() {
-  const { words } = shown.turns[cursor];
-  await openChapter(shown.chapter);
-  const place = state.chapter.chunks.findIndex((chunk) => chunk.text.includes(words));
-  if (place < 0) {
-    say("Its line has changed meanwhile");
-    return;
-  }
-  choose(place);
-  playFrom(place);
+  const place = await goThere();
+  if (place < 0) say("Its line has changed meanwhile");
+  else playFrom(place);
 }
 
-on("pane", (name) => name === "doubts" && loadDoubts());
+on("pane", (name) => {
+  if (name !== "doubts") return;
+  isUntouched = true;
+  show(besideText(shown)); // as far as it is known already
+  loadDoubts();
+});
+on("opened", () => {
+  if (pane() !== "doubts" || !shown) return;
+  if (shown.chapter === state.chapter.number) draw();
+  else show(besideText(shown));
+});
 on("edited", () => pane() === "doubts" && loadDoubts());
+/** Names are shown in colours and listed as the book has them. */
+let names = "";
+on("book", () => {
+  const before = names;
+  names = state.book.speakers.map((speaker) => speaker.name).join("\n");
+  if (names !== before && pane() === "doubts" && shown) draw();
+});
