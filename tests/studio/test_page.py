@@ -126,7 +126,7 @@ def is_wrong(said: ConsoleMessage) -> bool:
     """A sound that has just changed is not there any more; the page asks for the new one. An edit
     that is refused is said by the page."""
     address = said.location["url"]
-    is_late = "404" in said.text and re.search("/(peaks|sound|words)/", address)
+    is_late = "404" in said.text and re.search("/(chunks|peaks|sound|words)/", address)
     is_refused = re.search("409|422", said.text) and address.endswith("/api/edits")
     return said.type == "error" and not is_late and not is_refused
 

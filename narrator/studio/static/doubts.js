@@ -337,7 +337,7 @@ async function undoDecision() {
   await writing;
   const where = decisions.pop();
   if (where) {
-    shown = { ...shown, id: where.id };
+    shown = { ...shown, id: where.id, isPartial: true }; // its turns come with the answer
     cursor = where.cursor;
   }
   await undo();
@@ -362,8 +362,10 @@ export function turnDoubt(by) {
 
 /** The text goes to the turn at the cursor; its place, or -1. */
 async function goThere() {
-  const { chapter, turns } = shown;
-  const { words } = turns[cursor];
+  const { id, chapter, turns } = shown;
+  const { words } = turns[Math.min(cursor, turns.length - 1)];
+  await writing; // lines may have other ids then
+  if (shown?.id !== id) return -1;
   await openChapter(chapter);
   if (state.chapter?.number !== chapter) return -1;
   const place = state.chapter.chunks.findIndex((chunk) => chunk.text.includes(words));
@@ -384,7 +386,7 @@ on("pane", (name) => {
   loadDoubts();
 });
 on("opened", () => {
-  if (pane() !== "doubts" || !shown) return;
+  if (pane() !== "doubts" || !shown || shown.isPartial) return;
   if (shown.chapter === state.chapter.number) draw();
   else show(besideText(shown));
 });
@@ -394,5 +396,5 @@ let names = "";
 on("book", () => {
   const before = names;
   names = state.book.speakers.map((speaker) => speaker.name).join("\n");
-  if (names !== before && pane() === "doubts" && shown) draw();
+  if (names !== before && pane() === "doubts" && shown && !shown.isPartial) draw();
 });

@@ -9,6 +9,7 @@ import { waiting } from "./jobs.js";
 import { preference, savePreference } from "./preferences.js";
 import { holdWhile, isHeld, isPlaying, playFrom } from "./player.js";
 import { canEdit } from "./rights.js";
+import { complain } from "./messages.js";
 import { heardNow } from "./samples.js";
 import { giveSpeaker } from "./speakers.js";
 import { choose, chosenChunk, colorOf, on, scriptOf, state } from "./store.js";
@@ -32,8 +33,9 @@ function ask(wait = 90) {
   draw();
   timer = setTimeout(async () => {
     const mine = ++asked;
-    const answer = await attempt(() => chunkDetail(chunk.id));
-    if (mine !== asked || !answer || chosenChunk()?.id !== answer.id) return;
+    // a line that is gone: the chapter with the newer text comes, and it is asked for anew
+    const answer = await chunkDetail(chunk.id).catch((error) => error.status === 404 || complain(error));
+    if (mine !== asked || !answer?.id || chosenChunk()?.id !== answer.id) return;
     detail = answer;
     state.retakes = answer.retakes !== false;
     draw();
