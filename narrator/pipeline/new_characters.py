@@ -6,7 +6,7 @@ What an author has written into the manifest is never changed; new names are add
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
@@ -36,7 +36,9 @@ from narrator.text.labels import fold_label
 from narrator.text.lines import Chapter
 from narrator.text.memo import LastValues
 from narrator.text.speakers import Character
+from narrator.text.speakers.ages import Age, find_ages
 from textbase.characters import excerpt
+from textbase.languages import primary
 
 _MAX_VOICES = 12
 """Largest number of characters with own voices; listeners can hardly tell more apart."""
@@ -93,6 +95,18 @@ _MANNERS = {
     ),
 }
 """Pronoun -> descriptions that set voices apart."""
+_AGED_VOICES = {
+    ("she", Age.CHILD): ("A girl, high and clear", "A girl, quick and bright"),
+    ("he", Age.CHILD): ("A boy, high and clear", "A boy, quick and bright"),
+    ("", Age.CHILD): ("A child, high and clear", "A child, quick and bright"),
+    ("she", Age.YOUNG): ("A woman, young and bright, quick", "A woman, young and soft"),
+    ("he", Age.YOUNG): ("A man, young and eager, light", "A man, young and quiet"),
+    ("", Age.YOUNG): ("A voice, young and light", "A voice, young and quiet"),
+    ("she", Age.OLD): ("A woman, old, thin and kind", "A woman, old, low and slow"),
+    ("he", Age.OLD): ("A man, old, cracked and friendly", "A man, old, dry and slow"),
+    ("", Age.OLD): ("A voice, old and thin", "A voice, old and slow"),
+}
+"""Descriptions of people of whom the text says how old they are."""
 
 STAGES = ("looking for the people of the book", "deciding who says what", "writing it down")
 """What is done to find a cast, in order, for people who wait."""
@@ -235,7 +249,7 @@ def _build_insertions(proposal: Proposal) -> Iterator[_Insertion]:
     entries: dict[str, object] = {}
     if "narrator" not in manifest.speakers and proposal.project.narrator == "narrator":
         entries["narrator"] = {}
-    entries |= _build_own_voice_entries(new_characters[:own_voice_count])
+    entries |= _build_own_voice_entries(proposal, new_characters[:own_voice_count])
     folded_names = {
         fold_label(name)
         for name in (*manifest.cast, *(character.name for character in new_characters))
@@ -304,19 +318,29 @@ def _conversation_partners(proposal: Proposal) -> Mapping[str, set[str]]:
     return partners
 
 
-def _build_own_voice_entries(characters_with_voice: Sequence[Character]) -> dict[str, object]:
-    """Entries of speakers with own voices, described so that those of the same pronoun differ."""
-    used_manners = dict.fromkeys(_MANNERS, 0)
+def _build_own_voice_entries(
+    proposal: Proposal, characters_with_voice: Sequence[Character]
+) -> dict[str, object]:
+    """Entries of speakers with own voices, described by the age that the text states, and so that
+    those of the same pronoun differ."""
+    is_english = primary(proposal.project.manifest.language) == "en"
+    ages = find_ages(characters_with_voice, proposal.texts) if is_english else {}
+    used: Counter[tuple[str, Age | None]] = Counter()
     entries: dict[str, object] = {}
     for character in characters_with_voice:
-        pronoun = _binary_pronoun(character)
-        manner = _MANNERS[pronoun][used_manners[pronoun] % len(_MANNERS[pronoun])]
-        used_manners[pronoun] += 1
+        pronoun, age = _binary_pronoun(character), ages.get(character.name)
+        descriptions = (
+            [f"{_VOICE_NOUNS[pronoun]}, {manner}" for manner in _MANNERS[pronoun]]
+            if age is None
+            else _AGED_VOICES[pronoun, age]
+        )
+        description = descriptions[used[pronoun, age] % len(descriptions)]
+        used[pronoun, age] += 1
         entries[character.name] = without_empty_values(
             {
                 "pronoun": character.pronoun,
                 "aliases": list(character.aliases),
-                "voice": {"description": f"{_VOICE_NOUNS[pronoun]}, {manner}"},
+                "voice": {"description": description},
             }
         )
     return entries

@@ -306,6 +306,22 @@ def test_found_characters_are_put_into_the_manifest(tmp_path, ruled):
     assert load(path).narrator == "narrator"
 
 
+def test_a_voice_is_described_by_the_age_that_the_text_states(tmp_path, ruled):
+    cast = (Character("Ada", (), "she"), Character("Ben", (), "he"))
+    ruled(
+        {"know": ("Ada", 0.9, "tag"), " not": ("Ada", 0.9, "tag"), "tea": ("Ben", 0.9, "tag")}, cast
+    )
+    path = project(tmp_path, PLAIN)
+    chapter = path.parent / "text" / "one.md"
+    chapter.write_text(
+        chapter.read_text() + "\n\nBen was a small boy of nine. Ada was an old woman.\n"
+    )
+    write(path)
+    speakers = load(path).manifest.speakers
+    assert speakers["Ada"].voice.description == "A woman, old, thin and kind"
+    assert speakers["Ben"].voice.description == "A boy, high and clear"
+
+
 def long_book(folder: Path, lines: Mapping[str, int]) -> Path:
     said = "\n\n".join(
         f"“Word {n} of {name}.”" for name, times in lines.items() for n in range(times)
