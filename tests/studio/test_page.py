@@ -621,9 +621,12 @@ def test_a_guest_listens_and_flags_until_removed(chromium: Browser, studio: Stud
     owner = studio.page
     owner.locator("#to-people").press("Enter")
     window = owner.locator("dialog")
-    expect(window.locator("input").first).to_be_focused()
-    owner.keyboard.type("Ann")
+    own_name, guest = window.get_by_label("Your name"), window.get_by_label("Guest’s name")
+    expect(own_name).to_be_focused()
+    owner.keyboard.type("Mia")
     owner.keyboard.press("Enter")
+    guest.fill("Ann")
+    guest.press("Enter")
     link = window.get_by_label("Link", exact=True)
     expect(window.get_by_role("status")).to_contain_text("A link for Ann")
     expect(window.get_by_role("status")).to_contain_text(
