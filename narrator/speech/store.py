@@ -234,7 +234,7 @@ class Store:
         with self._mutex, files.translating_errors(self._journal.path):
             self._entries[key] = entry
             if self._is_writer:  # so a copied store is read in full once, not at every run
-                self._journal.append(_take_row(entry))
+                self._journal.append(self._row(entry))
         return record
 
     def refresh(self) -> None:
@@ -570,17 +570,19 @@ class Store:
         self._entries[record.key] = entry
         self._flags.pop(record.key, None)
         self._damaged_keys.discard(record.key)
-        if record.voice:  # earlier versions compared the takes of a run alone
+        if record.voice and not row.get("is_compared"):  # earlier versions measured no voices
             self.uncompared.add(record.key)
 
     def _rewrite_journal(self) -> None:
-        rows: list[Mapping[str, Any]] = [_take_row(entry) for entry in self._entries.values()]
+        rows: list[Mapping[str, Any]] = [self._row(entry) for entry in self._entries.values()]
         rows += [_flag_row(flag) for flag in self._flags.values()]
-        voiced_keys = {key for key, entry in self._entries.items() if entry.record.voice}
-        if compared := sorted(voiced_keys - self.uncompared):
-            rows.append({"compared": compared})
         self._mismatches += self._journal.damaged
         self._journal.rewrite(files.sealed_row(row)[:-1] for row in rows)
+
+    def _row(self, entry: _JournalEntry) -> dict[str, Any]:
+        """Returns the row of a take that is not new."""
+        is_compared = bool(entry.record.voice) and entry.record.key not in self.uncompared
+        return {**_take_row(entry), **({"is_compared": True} if is_compared else {})}
 
 
 # -- rows ------------------------------------------------------------------------------------------

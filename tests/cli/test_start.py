@@ -33,8 +33,8 @@ RARE = {"unicode_rbnf", "psutil", "rich.progress", "ssl"}
             330,
             MODELS | READERS | SERVERS | RARE | {"av", "numpy", "pydantic", "soundfile"},
         ),
-        ("check", 880, MODELS | READERS | SERVERS | RARE),
-        ("status", 880, MODELS | READERS | SERVERS | RARE),
+        ("check", 890, MODELS | READERS | SERVERS | RARE),
+        ("status", 890, MODELS | READERS | SERVERS | RARE),
         ("render --draft", 1150, MODELS | READERS | SERVERS),
     ],
 )

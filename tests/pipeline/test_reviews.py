@@ -27,12 +27,12 @@ def path(spoken, tmp_path):
 
 def test_what_is_marked_is_reviewed_until_it_is_not(path):
     book = books.plan(path, HumEngine())
-    keys = [step.key for step in book.steps[:2]]
+    ids = [step.id for step in book.steps[:2]]
     assert not reviews.reviewers(book)
     reviews.mark_reviewed(book, book.steps[:2], True)
-    assert set(reviews.reviewers(books.plan(path, HumEngine()))) == set(keys)
+    assert set(reviews.reviewers(books.plan(path, HumEngine()))) == set(ids)
     reviews.mark_reviewed(book, book.steps[:1], False)
-    assert reviews.reviewers(book) == {keys[1]: ""}
+    assert reviews.reviewers(book) == {ids[1]: ""}
 
 
 def test_a_chunk_that_is_spoken_anew_is_not_reviewed(path):
@@ -41,7 +41,8 @@ def test_a_chunk_that_is_spoken_anew_is_not_reviewed(path):
     books.write(path.parent, one=books.ONE.replace("left at seven", "left at eight"))
     _, watcher = books.speak(path, HumEngine())
     after = books.plan(path, HumEngine())
-    left = {step.text for step in after.steps if step.key not in reviews.reviewers(after)}
+    reviewed = reviews.reviewers(after)
+    left = {step.text for step in after.steps if step.id not in reviewed}
     assert left == watcher.texts
     assert "left at eight" in " ".join(left)
 
