@@ -794,7 +794,7 @@ def test_a_voice_is_heard_on_a_line_before_it_is_given(chromium: Browser, tmp_pa
         studio.page.get_by_role("tab", name="Cast").click()
         studio.page.locator(".person", has_text="cy").click()
         hear = studio.page.get_by_role("button", name="Hear the line")
-        tried = studio.page.locator(".voice-form [role=status]").first
+        tried = studio.page.locator("form.voice-form [role=status]")
         hear.click()
         expect(tried).to_contain_text("no faults found")
         until(lambda: casting(studio, "cy") == "cast")  # once the book is planned again
