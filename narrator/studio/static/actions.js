@@ -209,7 +209,8 @@ async function sendJob(job, onEnd) {
   try {
     const answer = await post("/api/jobs", { draft: state.book.draft, ...job });
     const { id } = answer.job;
-    if (ended.has(id)) onEnd(ended.get(id));
+    const event = ended.get(id);
+    if (event) setTimeout(() => onEnd(event)); // once the caller has recorded what it asked for
     else awaited.set(id, onEnd);
     return answer;
   } finally {

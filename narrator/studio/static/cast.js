@@ -244,9 +244,11 @@ function personForm({ name, aliases, pronoun, shares_voice_of, rendered, samples
   );
   const change = async (newName, edit) => {
     say("Writing …", "history");
-    if (!(await attempt(() => sendCast({ speaker: name, ...edit })))) return;
-    personDrafts.delete(name);
-    personDrafts.delete(newName);
+    personDrafts.delete(name); // what is written meanwhile stays
+    if (!(await attempt(() => sendCast({ speaker: name, ...edit })))) {
+      personDrafts.set(name, form);
+      return;
+    }
     unfolded.add(newName);
     open = newName;
     await load();
