@@ -26,7 +26,7 @@ from narrator.cli.steadiness import MIN_LISTED_SHARE
 from narrator.pipeline import book_engines, book_plan
 from narrator.pipeline.book_plan import BookPlan, Selection
 from narrator.pipeline.manuscript import read_manuscript
-from narrator.pipeline.steadiness import MIN_CHAPTER_TAKES, chapter_shares
+from narrator.pipeline.steadiness import MIN_CHAPTER_TAKES
 from narrator.sound import audio, timing
 from narrator.speech import checks
 from narrator.speech.plan import Step
@@ -213,7 +213,7 @@ def is_far(usual: UsualVoice, take: VoicedTake | None) -> bool:
 
 
 def is_listed(usual: UsualVoice, takes: Sequence[VoicedTake | None]) -> bool:
-    shares = chapter_shares(usual, [take for take in takes if take])
+    shares = usual.chapter_shares([take for take in takes if take])
     return max(abs(share) for share in shares.values()) >= MIN_LISTED_SHARE
 
 

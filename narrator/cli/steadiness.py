@@ -36,12 +36,12 @@ def measure_steadiness(book: BookPlan, *, quiet: bool) -> Steadiness:
         )
 
 
-def steadiness_json(found: Steadiness) -> dict[str, object]:
+def steadiness_json(steadiness: Steadiness) -> dict[str, object]:
     """Returns all figures, by speaker, chapter and take."""
     return {
-        "drift": None if found.drift is None else round(found.drift, 3),
-        "compared": len(found.takes),
-        "too_few": list(found.too_few),
+        "drift": None if steadiness.drift is None else round(steadiness.drift, 3),
+        "compared": len(steadiness.takes),
+        "too_few": list(steadiness.too_few),
         "speakers": [
             {
                 "speaker": row.speaker,
@@ -50,11 +50,11 @@ def steadiness_json(found: Steadiness) -> dict[str, object]:
                 "medians": _rounded(row.usual.medians),
                 "spreads": _rounded(row.usual.spreads),
             }
-            for row in found.speakers
+            for row in steadiness.speakers
         ],
         "chapters": [
             {**asdict(row), "seconds": round(row.seconds, 1), "shares": _rounded(row.shares)}
-            for row in found.chapters
+            for row in steadiness.chapters
         ],
         "outliers": [
             {
@@ -70,7 +70,7 @@ def steadiness_json(found: Steadiness) -> dict[str, object]:
                     for deviation in outlier.reasons
                 ],
             }
-            for outlier in found.outliers
+            for outlier in steadiness.outliers
         ],
     }
 
@@ -79,25 +79,25 @@ def _rounded(figures: Mapping[str, float]) -> dict[str, float]:
     return {name: round(figure, 3) for name, figure in figures.items()}
 
 
-def print_steadiness(found: Steadiness) -> None:
+def print_steadiness(steadiness: Steadiness) -> None:
     """Prints what is usual for each speaker, and where a voice leaves it."""
-    if not found.speakers:
+    if not steadiness.speakers:
         out.print("No speaker has enough takes of two seconds or more to compare.")
         return
-    _print_speakers(found)
-    _print_chapters(found)
-    _print_outliers(found)
-    if found.too_few:
-        out.print(f"too few takes to tell: {', '.join(found.too_few)}")
-    if found.drift is None:
+    _print_speakers(steadiness)
+    _print_chapters(steadiness)
+    _print_outliers(steadiness)
+    if steadiness.too_few:
+        out.print(f"too few takes to tell: {', '.join(steadiness.too_few)}")
+    if steadiness.drift is None:
         out.print("drift: no speaker has two chapters to compare")
     else:
-        out.print(f"drift over the book: {found.drift:.2f} (at 1, chapters differ audibly)")
+        out.print(f"drift over the book: {steadiness.drift:.2f} (at 1, chapters differ audibly)")
 
 
-def _print_speakers(found: Steadiness) -> None:
+def _print_speakers(steadiness: Steadiness) -> None:
     table = Table("speaker", "style", "takes", "pitch", "pace", "loudness", box=None)
-    for row in found.speakers:
+    for row in steadiness.speakers:
         medians, spreads = row.usual.medians, row.usual.spreads
         table.add_row(
             row.speaker,
@@ -119,11 +119,11 @@ def _format_pace(octaves: float | None, spread: float) -> str:
     return "" if octaves is None else f"{2**octaves:.2f}× ± {2**spread - 1:.0%}"
 
 
-def _print_chapters(found: Steadiness) -> None:
+def _print_chapters(steadiness: Steadiness) -> None:
     """Prints the chapters in which a voice differs from its usual one."""
     rows = [
         row
-        for row in found.chapters
+        for row in steadiness.chapters
         if max(abs(share) for share in row.shares.values()) >= MIN_LISTED_SHARE
     ]
     if not rows:
@@ -138,16 +138,16 @@ def _print_chapters(found: Steadiness) -> None:
     out.print(table)
 
 
-def _print_outliers(found: Steadiness) -> None:
-    if not found.outliers:
-        out.print(f"None of {pluralize(len(found.takes), 'take')} sticks out.")
+def _print_outliers(steadiness: Steadiness) -> None:
+    outliers = steadiness.outliers
+    if not outliers:
+        out.print(f"None of {pluralize(len(steadiness.takes), 'take')} sticks out.")
         return
-    count = pluralize(len(found.outliers), "take")
-    out.print(f"{count} of {len(found.takes):,} stick out:")
-    for outlier in found.outliers[:MAX_LISTED_OUTLIERS]:
+    out.print(f"{pluralize(len(outliers), 'take')} of {len(steadiness.takes):,} stick out:")
+    for outlier in outliers[:MAX_LISTED_OUTLIERS]:
         step = outlier.step
         reasons = "; ".join(deviation.message for deviation in outlier.reasons)
         out.print(f"  {step.id}  {step.chunk.speaker}  “{shorten(step.text, 40)}”  {reasons}")
-    if len(found.outliers) > MAX_LISTED_OUTLIERS:
-        out.print(f"  and {len(found.outliers) - MAX_LISTED_OUTLIERS} more; --json lists them all")
-    out.print(f"`narrator retake {found.outliers[0].step.id}` speaks one of them again")
+    if len(outliers) > MAX_LISTED_OUTLIERS:
+        out.print(f"  and {len(outliers) - MAX_LISTED_OUTLIERS} more; --json lists them all")
+    out.print(f"`narrator retake {outliers[0].step.id}` speaks one of them again")

@@ -5,18 +5,12 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from statistics import median
-
-import numpy as np
 
 from narrator.errors import DamagedTake
 from narrator.pipeline.book_plan import BookPlan
 from narrator.speech import checks
 from narrator.speech.plan import Step
 from narrator.speech.steadiness import (
-    MEASURES,
-    NOTICEABLE_TIMBRE,
-    TIMBRE,
     Deviation,
     UsualVoice,
     VoicedTake,
@@ -28,10 +22,6 @@ from narrator.speech.store import Record
 
 MIN_CHAPTER_TAKES = 4
 """Takes of a speaker that tell how the voice is in a chapter."""
-_Take = tuple[Step, Record, VoicedTake]
-
-DRIFT_MEASURES = tuple(measure.name for measure in MEASURES if measure.drifts)
-"""Measures by which chapters are compared; the spectrum comes on top."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +90,7 @@ class Steadiness:
     def drift(self) -> float | None:
         """The figure of the book: how far chapters lie from their speakers' usual voice.
 
-        Root mean square over chapters, weighted by their seconds, and over `DRIFT_MEASURES`, in
+        Root mean square over chapters, weighted by their seconds, and over their `shares`, in
         noticeable deviations: at 1, chapters differ as much as listeners notice. None where no
         speaker has two chapters to compare.
         """
@@ -130,7 +120,7 @@ def measure(
     without `reads_sound`. `on_progress` receives how many takes were looked at, of how many. Raises
     StorageError.
     """
-    takes: dict[tuple[str, str], list[_Take]] = defaultdict(list)
+    takes: dict[tuple[str, str], list[tuple[Step, VoicedTake]]] = defaultdict(list)
     middles: dict[str, float] = {}
     seconds, unmeasured = 0.0, 0
     last: tuple[Step, VoicedTake] | None = None
@@ -147,13 +137,13 @@ def measure(
                 last = step, take
                 if before and goes_on(before[0], step):
                     take = replace(take, before=before[1])
-                takes[voice_name(step)].append((step, record, take))
+                takes[voice_name(step)].append((step, take))
         if on_progress:
             on_progress(number, len(book.steps))
     # a take may be spoken in many places, and counts once
     voices = usual_voices(
         {
-            name: list({step.key: take for step, _, take in rows}.values())
+            name: list({step.key: take for step, take in rows}.values())
             for name, rows in takes.items()
         }
     )
@@ -162,7 +152,7 @@ def measure(
     for name, usual in voices.items():
         compared += [
             ComparedTake(step, middles[step.id], usual.deviations(take))
-            for step, _, take in takes[name]
+            for step, take in takes[name]
         ]
         chapters += _chapter_voices(*name, usual, takes[name])
     compared.sort(key=lambda take: take.at)
@@ -189,33 +179,13 @@ def _with_voice(book: BookPlan, step: Step, record: Record) -> Record:
 
 
 def _chapter_voices(
-    speaker: str, style: str, usual: UsualVoice, rows: Sequence[_Take]
+    speaker: str, style: str, usual: UsualVoice, rows: Sequence[tuple[Step, VoicedTake]]
 ) -> Iterator[ChapterVoice]:
     """Yields how a speaker is in each chapter with enough takes."""
-    by_chapter: dict[int, list[_Take]] = defaultdict(list)
-    for row in rows:
-        by_chapter[row[0].chapter].append(row)
-    for chapter, chapter_rows in by_chapter.items():
-        if len(chapter_rows) < MIN_CHAPTER_TAKES:
-            continue
-        yield ChapterVoice(
-            speaker,
-            style,
-            chapter + 1,
-            len(chapter_rows),
-            sum(record.seconds for _, record, _ in chapter_rows),
-            chapter_shares(usual, [take for _, _, take in chapter_rows]),
-        )
-
-
-def chapter_shares(usual: UsualVoice, takes: Sequence[VoicedTake]) -> dict[str, float]:
-    """Returns `ChapterVoice.shares` of a chapter's takes."""
-    shares: dict[str, list[float]] = defaultdict(list)
-    for take in takes:
-        for deviation in usual.deviations(take):
-            if deviation.measure in DRIFT_MEASURES:
-                shares[deviation.measure].append(deviation.share)
-    bands = np.median([take.bands for take in takes], axis=0)
-    difference = float(np.sqrt(np.square(bands - usual.bands).mean()))
-    medians = {name: median(values) for name, values in shares.items()}
-    return {**medians, TIMBRE: difference / NOTICEABLE_TIMBRE}
+    takes_by_chapter: dict[int, list[VoicedTake]] = defaultdict(list)
+    for step, take in rows:
+        takes_by_chapter[step.chapter].append(take)
+    for chapter, takes in takes_by_chapter.items():
+        if len(takes) >= MIN_CHAPTER_TAKES:
+            seconds, shares = sum(take.seconds for take in takes), usual.chapter_shares(takes)
+            yield ChapterVoice(speaker, style, chapter + 1, len(takes), seconds, shares)

@@ -325,11 +325,14 @@ class _RenderLoop:
         """
         if not self.is_random:
             return False
+        new_keys = self.result.renewed | self.store.uncompared
+        new_keys &= self.pending.keys() - self.result.flags.keys()
+        if not new_keys:
+            return False
         self.speaker_stats = collect_stats(self.pending.values(), self.takes.current)
         voices = usual_voices_of(self.pending.values(), self.takes.current)
-        new_keys = self.result.renewed | self.store.uncompared
         has_rejected = False
-        for key in sorted(new_keys & self.pending.keys() - self.result.flags.keys()):
+        for key in sorted(new_keys):
             step = self.pending[key]
             record, stats = self.takes.current(step), self.speaker_stats.get(step.voice.speaker)
             if record is None or record.faults or stats is None or step.pinned:

@@ -23,7 +23,12 @@ from numpy.typing import NDArray
 
 from narrator.speech.plan import Step
 from narrator.speech.store import Record
-from narrator.speech.voice_figures import VoiceFigures, semitones, unpack_timbre
+from narrator.speech.voice_figures import (
+    VoiceFigures,
+    root_mean_square,
+    semitones,
+    unpack_timbre,
+)
 
 MIN_SECONDS = 2.0
 """Seconds of speech from which on a take is compared."""
@@ -80,11 +85,11 @@ class Measure:
     """True if it tells how a voice is in a chapter, beside another one."""
 
 
-def _paced(take: VoicedTake) -> float | None:
+def _pace(take: VoicedTake) -> float | None:
     return math.log2(take.figures.pace) if take.figures.pace else None
 
 
-def _pitched(take: VoicedTake) -> float | None:
+def _pitch(take: VoicedTake) -> float | None:
     return semitones(100, take.figures.pitch) if take.figures.pitch else None
 
 
@@ -117,10 +122,10 @@ def _level_at_seam(take: VoicedTake) -> float | None:
 
 LOUDNESS = "loudness"
 MEASURES = (
-    Measure("pitch", _pitched, 1.5,
+    Measure("pitch", _pitch, 1.5,
             "{deviation:.1f} semitones higher than this speaker usually is",
             "{deviation:.1f} semitones lower than this speaker usually is", drifts=True),
-    Measure("pace", _paced, 0.2,
+    Measure("pace", _pace, 0.2,
             "{percent:.0f} % faster than this speaker usually is",
             "{percent:.0f} % slower than this speaker usually is", drifts=True),
     Measure(LOUDNESS, lambda take: take.level, 3.0,
@@ -170,7 +175,13 @@ class Deviation:
     """In spreads of the speaker; fewer for short takes, whose words decide how they sound."""
     share: float
     """In noticeable deviations."""
-    message: str
+    template: str
+    """Of the message."""
+
+    @property
+    def message(self) -> str:
+        """Says how the take differs."""
+        return self.template.format(deviation=abs(self.amount), percent=_percent(self.amount))
 
     @property
     def height(self) -> float:
@@ -231,37 +242,48 @@ class UsualVoice:
 
     def deviations(self, take: VoicedTake) -> list[Deviation]:
         """Returns how far a take lies from this voice, by each measure."""
-        found: list[Deviation] = []
+        weight = _weight(take)
+        deviations: list[Deviation] = []
         for measure in MEASURES:
             value = measure.value(take)
             if value is None or measure.name not in self.medians:
                 continue
             amount = value - self.medians[measure.name]
-            message = (measure.more if amount > 0 else measure.less).format(
-                deviation=abs(amount), percent=_percent(amount)
-            )
-            found.append(
+            deviations.append(
                 Deviation(
                     measure.name,
                     amount,
-                    amount / self.spreads[measure.name] * _weight(take),
+                    amount / self.spreads[measure.name] * weight,
                     amount / measure.noticeable,
-                    message,
+                    measure.more if amount > 0 else measure.less,
                 )
             )
-        return [*found, self._timbre_deviation(take)]
-
-    def _timbre_deviation(self, take: VoicedTake) -> Deviation:
-        difference = take.bands - self.bands
-        amount = float(np.sqrt(np.square(difference).mean()))
-        distance = float(np.sqrt(np.square(difference / self.band_spreads).mean()))
-        return Deviation(
-            TIMBRE,
-            amount,
-            (distance - self.medians[TIMBRE]) / self.spreads[TIMBRE] * _weight(take),
-            amount / NOTICEABLE_TIMBRE,
-            f"sounds unlike this speaker: the spectrum differs by {amount:.1f} dB",
+        differences = take.bands - self.bands
+        amount = root_mean_square(differences)
+        distance = root_mean_square(differences / self.band_spreads)
+        deviations.append(
+            Deviation(
+                TIMBRE,
+                amount,
+                (distance - self.medians[TIMBRE]) / self.spreads[TIMBRE] * weight,
+                amount / NOTICEABLE_TIMBRE,
+                "sounds unlike this speaker: the spectrum differs by {deviation:.1f} dB",
+            )
         )
+        return deviations
+
+    def chapter_shares(self, takes: Sequence[VoicedTake]) -> dict[str, float]:
+        """Returns how far the medians of a chapter's takes lie from this voice, in noticeable
+        deviations, by the measures that tell how a voice is in a chapter."""
+        shares: dict[str, float] = {}
+        for measure in MEASURES:
+            values = [value for take in takes if (value := measure.value(take)) is not None]
+            if measure.drifts and values and measure.name in self.medians:
+                amount = median(values) - self.medians[measure.name]
+                shares[measure.name] = amount / measure.noticeable
+        bands = np.median([take.bands for take in takes], axis=0)
+        shares[TIMBRE] = root_mean_square(bands - self.bands) / NOTICEABLE_TIMBRE
+        return shares
 
 
 def usual_voices(

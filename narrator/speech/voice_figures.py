@@ -141,7 +141,7 @@ def measure_voice(
             beginning = first
             pitch_change = semitones(np.median(first.pitches), np.median(last.pitches))
             level_change = last.level - first.level
-            timbre_change = float(np.sqrt(np.square(last.bands - first.bands).mean()))
+            timbre_change = root_mean_square(last.bands - first.bands)
     return VoiceFigures(
         pitch=round(median, 1),
         pitch_range=round(semitones(low, high), 2),
@@ -157,6 +157,11 @@ def measure_voice(
         timbre_change=round(timbre_change, 2),
         timbre=_pack_timbre(whole.bands),
     )
+
+
+def root_mean_square(differences: NDArray[np.float32]) -> float:
+    """Returns the size of differences between bands, in their unit."""
+    return float(np.sqrt(np.square(differences).mean()))
 
 
 def _pack_timbre(bands: NDArray[np.float32]) -> str:

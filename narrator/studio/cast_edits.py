@@ -5,7 +5,7 @@ An edit that gives words to a speaker adds the speaker to the cast if the reques
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from narrator.errors import UsageError
@@ -44,36 +44,16 @@ def voice_edit(view: ProjectSnapshot, body: Mapping[str, Any]) -> Edit:
     return edits.voice_edit(view.project, bodies.text_field(body, "speaker", 1000), voice)
 
 
-def rename_edit(view: ProjectSnapshot, body: Mapping[str, Any]) -> Edit:
-    speaker, new_name = (
-        bodies.text_field(body, "speaker", 1000),
-        bodies.text_field(body, "name", 1000),
-    )
-    return edits.rename_edit(view.project, speaker, new_name)
+def person_edit(
+    edit: Callable[[Project, str, str], Edit], field: str, max_length: int = 1000
+) -> Callable[[ProjectSnapshot, Mapping[str, Any]], Edit]:
+    """Returns the edit of a request's `speaker` that `edit` makes with the text of a field."""
 
+    def edit_of(view: ProjectSnapshot, body: Mapping[str, Any]) -> Edit:
+        speaker = bodies.text_field(body, "speaker", 1000)
+        return edit(view.project, speaker, bodies.text_field(body, field, max_length))
 
-def pronoun_edit(view: ProjectSnapshot, body: Mapping[str, Any]) -> Edit:
-    speaker, pronoun = (
-        bodies.text_field(body, "speaker", 1000),
-        bodies.text_field(body, "pronoun", 100),
-    )
-    return edits.pronoun_edit(view.project, speaker, pronoun)
-
-
-def merge_edit(view: ProjectSnapshot, body: Mapping[str, Any]) -> Edit:
-    speaker, target = (
-        bodies.text_field(body, "speaker", 1000),
-        bodies.text_field(body, "into", 1000),
-    )
-    return edits.merge_edit(view.project, speaker, target)
-
-
-def split_edit(view: ProjectSnapshot, body: Mapping[str, Any]) -> Edit:
-    speaker, alias = (
-        bodies.text_field(body, "speaker", 1000),
-        bodies.text_field(body, "alias", 1000),
-    )
-    return edits.split_edit(view.project, speaker, alias)
+    return edit_of
 
 
 def own_voice_edit(view: ProjectSnapshot, body: Mapping[str, Any]) -> Edit:

@@ -422,10 +422,10 @@ _EDITS: dict[str, Callable[[ProjectSnapshot, Mapping[str, Any]], Edit]] = {
     "heard_as": _heard_as_edit,
     "add": cast_edits.add_edit,
     "voice": cast_edits.voice_edit,
-    "rename": cast_edits.rename_edit,
-    "pronoun": cast_edits.pronoun_edit,
-    "merge": cast_edits.merge_edit,
-    "split": cast_edits.split_edit,
+    "rename": cast_edits.person_edit(edits.rename_edit, "name"),
+    "pronoun": cast_edits.person_edit(edits.pronoun_edit, "pronoun", 100),
+    "merge": cast_edits.person_edit(edits.merge_edit, "into"),
+    "split": cast_edits.person_edit(edits.split_edit, "alias"),
     "own voice": cast_edits.own_voice_edit,
 }
 _CAST = "cast"
