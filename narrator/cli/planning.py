@@ -351,11 +351,13 @@ def status(
     if steadiness:
         from narrator.cli.steadiness import measure_steadiness, print_steadiness, steadiness_json
 
-        found = measure_steadiness(planned, quiet=as_json)
+        measured = measure_steadiness(planned, quiet=as_json)
         if as_json:
-            out.print_json(data=steadiness_json(found))
+            out.print_json(data=steadiness_json(measured))
         else:
-            print_steadiness(found)
+            print_steadiness(measured)
+            if outliers := measured.outliers:
+                out.print(f"{outliers[0].step.id}: {describe_retake(planned, [outliers[0].step])}")
         return
     damaged_tries: Sequence[Path] = ()
     if deep:
@@ -592,9 +594,19 @@ def describe_remedy(
 
     The pronouns stand for the first take and for all takes.
     """
+    hints = describe_retake(book, steps, first_pronoun, all_pronoun)
+    first, option = steps[0], book.folders.option
+    return f"{hints}, `narrator pin {first.id} 1{option}` to accept {first_pronoun}"
+
+
+def describe_retake(
+    book: BookPlan, steps: Sequence[Step], first_pronoun: str = "it", all_pronoun: str = "it"
+) -> str:
+    """Returns the commands that hear the take of the first step, and retake all steps, if their
+    engine can speak them otherwise."""
     first, option = steps[0], book.folders.option
     names = " ".join(step.id for step in steps)
     hints = [f"`narrator takes {first.id}{option} --out listen` to hear {first_pronoun}"]
     if "seed" in book.engines[first.chunk.speaker].sound_parameters:
         hints.append(f"`narrator retake {names}{option}` to speak {all_pronoun} anew")
-    return ", ".join([*hints, f"`narrator pin {first.id} 1{option}` to accept {first_pronoun}"])
+    return ", ".join(hints)

@@ -150,4 +150,3 @@ def _print_outliers(steadiness: Steadiness) -> None:
         out.print(f"  {step.id}  {step.chunk.speaker}  “{shorten(step.text, 40)}”  {reasons}")
     if len(outliers) > MAX_LISTED_OUTLIERS:
         out.print(f"  and {len(outliers) - MAX_LISTED_OUTLIERS} more; --json lists them all")
-    out.print(f"`narrator retake {outliers[0].step.id}` speaks one of them again")
