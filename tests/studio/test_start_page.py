@@ -54,6 +54,13 @@ def start_page(chromium: Browser, folder: Path) -> Iterator[Page]:
 
 
 @pytest.fixture
+def walks(tmp_path: Path) -> None:
+    """A book in the folder of the start page."""
+    (tmp_path / "walks").mkdir()
+    studios.write(tmp_path / "walks")
+
+
+@pytest.fixture
 def page(chromium: Browser, tmp_path: Path) -> Iterator[Page]:
     """The start page of a folder without books."""
     (tmp_path / "shelf").mkdir()
@@ -207,9 +214,8 @@ def test_an_import_is_stopped(page: Page, tmp_path: Path) -> None:
     assert not [path for path in (tmp_path / "shelf").iterdir() if path.is_dir()]
 
 
+@pytest.mark.usefixtures("walks")
 def test_books_are_found_again(chromium: Browser, tmp_path: Path) -> None:
-    (tmp_path / "walks").mkdir()
-    studios.write(tmp_path / "walks")
     with start_page(chromium, tmp_path) as page:
         expect(page.locator(".book")).to_contain_text("Two <b>Walks</b>")
         page.get_by_role("link", name="Voice and files").click()
@@ -223,9 +229,8 @@ def test_books_are_found_again(chromium: Browser, tmp_path: Path) -> None:
         expect(page.locator(".chunk").first).to_be_visible()
 
 
+@pytest.mark.usefixtures("walks")
 def test_other_jobs_make_no_book_ready(chromium: Browser, tmp_path: Path) -> None:
-    (tmp_path / "walks").mkdir()
-    studios.write(tmp_path / "walks")
     with start_page(chromium, tmp_path) as page:
         page.add_init_script(
             """const { EventSource: Source } = window;
@@ -262,9 +267,8 @@ def test_what_is_counted_is_said_meanwhile(chromium: Browser, spoken: Path, tmp_
         expect(page.locator(".book .progress")).to_have_text("Rendered")
 
 
+@pytest.mark.usefixtures("walks")
 def test_a_books_studio_leads_to_its_voice_and_files(chromium: Browser, tmp_path: Path) -> None:
-    (tmp_path / "walks").mkdir()
-    studios.write(tmp_path / "walks")
     with start_page(chromium, tmp_path) as page:
         page.set_viewport_size({"width": 1400, "height": 900})
         page.locator(".book .title").click()
@@ -279,9 +283,8 @@ def test_a_books_studio_leads_to_its_voice_and_files(chromium: Browser, tmp_path
         expect(page.get_by_role("radio", name="Draft voice")).to_be_checked()
 
 
+@pytest.mark.usefixtures("walks")
 def test_a_phone_reviews_beside_the_player(chromium: Browser, tmp_path: Path) -> None:
-    (tmp_path / "walks").mkdir()
-    studios.write(tmp_path / "walks")
     with start_page(chromium, tmp_path) as page:
         page.set_viewport_size({"width": 390, "height": 800})
         page.locator(".book .title").click()
@@ -296,9 +299,8 @@ def test_a_phone_reviews_beside_the_player(chromium: Browser, tmp_path: Path) ->
         assert play["y"] < mark["y"] + mark["height"] / 2 < play["y"] + play["height"]
 
 
+@pytest.mark.usefixtures("walks")
 def test_the_people_window_asks_for_ones_own_name_first(chromium: Browser, tmp_path: Path) -> None:
-    (tmp_path / "walks").mkdir()
-    studios.write(tmp_path / "walks")
     with start_page(chromium, tmp_path) as page:
         page.set_viewport_size({"width": 1400, "height": 900})
         page.locator(".book .title").click()
@@ -315,11 +317,10 @@ def test_the_people_window_asks_for_ones_own_name_first(chromium: Browser, tmp_p
         expect(page.locator("dialog")).to_contain_text(f"narrator studio {tmp_path} --listen")
 
 
+@pytest.mark.usefixtures("walks")
 def test_title_and_cover_of_a_book_are_changed_and_undone(
     chromium: Browser, tmp_path: Path
 ) -> None:
-    (tmp_path / "walks").mkdir()
-    studios.write(tmp_path / "walks")
     (tmp_path / "front.png").write_bytes(png(20, 30))
     with start_page(chromium, tmp_path) as page:
         page.get_by_role("link", name="Voice and files").click()
