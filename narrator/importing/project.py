@@ -58,14 +58,16 @@ def write_project(book: Book, target: Path, original: Path | None = None) -> Wri
     an EPUB that stays in the project: the read-along edition is made from it. Raises UsageError if
     the folder is something else or another book, StorageError if it cannot be written.
     """
-    contents = _project_files(book, original)
     target = target.resolve()
     temporary_folder = target.parent / f".{target.name}.import-{os.getpid()}-{secrets.token_hex(4)}"
     remove_abandoned_folders(target.parent)
-    report = target / REPORT_FILE if REPORT_FILE in contents else None
+    report = target / REPORT_FILE if book.source else None
     try:
         if target.exists() and not target.is_dir():
             raise UsageError(f"{target} is a file; name a folder for the project")
+        # an import over an older one renders nothing anew that has not changed
+        with_chunk_lengths = _has_chunk_lengths(target / "book.yaml")
+        contents = _project_files(book, original, with_chunk_lengths=with_chunk_lengths)
         if target.is_dir() and any(target.iterdir()):
             if not book.source or not _is_import(target):
                 raise UsageError(f"{target} is not empty; name a new folder for the project")
@@ -278,8 +280,13 @@ colon.
 """
 
 
-def _project_files(book: Book, original: Path | None) -> dict[str, bytes]:
-    """Returns the contents of all files of the project, by path."""
+def _project_files(
+    book: Book, original: Path | None, *, with_chunk_lengths: bool
+) -> dict[str, bytes]:
+    """Returns the contents of all files of the project, by path.
+
+    Without chunk lengths the manifest leaves them as they were before narrator wrote any.
+    """
     width = max(2, len(str(len(book.chapters))))
     chapter_files = [
         f"text/{number:0{width}}-{folder_name(chapter.title)}.md"
@@ -289,7 +296,14 @@ def _project_files(book: Book, original: Path | None) -> dict[str, bytes]:
     cover = f"cover{book.cover.suffix}" if book.cover else None
     source = _SOURCE_FILE if original else None
     texts = {
-        "book.yaml": _format_manifest(book, chapter_files, left_out_files, cover, source),
+        "book.yaml": _format_manifest(
+            book,
+            chapter_files,
+            left_out_files,
+            cover,
+            source,
+            with_chunk_lengths=with_chunk_lengths,
+        ),
         ".gitignore": "build/\n",
     }
     if book.source:
@@ -337,6 +351,22 @@ def folder_name(title: str) -> str:
 
 # -- book.yaml -------------------------------------------------------------------------------------
 
+_CHUNK_ROWS = (
+    "# Text with a style is spoken in chunks of 10 to 12 s: in longer ones models are reported to",
+    "# speed up whatever the style says.",
+    "chunks: {styled_seconds: 12}",
+    "",
+)
+_CHUNK_KEY = re.compile(rb"^chunks\s*:", re.MULTILINE)
+
+
+def _has_chunk_lengths(manifest: Path) -> bool:
+    """Returns whether a manifest sets lengths of chunks; true for one that is to be written."""
+    try:
+        return _CHUNK_KEY.search(manifest.read_bytes()) is not None
+    except FileNotFoundError:
+        return True
+
 
 def _format_manifest(
     book: Book,
@@ -344,6 +374,8 @@ def _format_manifest(
     left_out_files: Mapping[int, str],
     cover: str | None,
     source: str | None,
+    *,
+    with_chunk_lengths: bool,
 ) -> str:
     facts: dict[str, object] = {
         "title": book.title,
@@ -371,6 +403,7 @@ def _format_manifest(
             _to_yaml({key: fact for key, fact in facts.items() if fact is not None}),
             *_date_comment(book.date),
             _speaker_rows(book.speakers),
+            *(_CHUNK_ROWS if with_chunk_lengths else ()),
             "chapters:",
             *_chapter_rows(book, chapter_files, left_out_files),
             "",

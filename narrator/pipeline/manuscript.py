@@ -33,6 +33,7 @@ from narrator.speech.plan import (
     split_spoken,
 )
 from narrator.text import labels, script
+from narrator.text.chunks import ChunkTargets
 from narrator.text.labels import Roles
 from narrator.text.lines import Chapter, Foreign, OmittedText
 from narrator.text.memo import LastValues
@@ -128,7 +129,11 @@ def read_manuscript(
             project.manifest.pauses.line != Pauses().line
         )  # the author's own is to be heard
         spoken, complete_chapters = make_utterances(
-            chapters, lexicon=lexicon, separate_lines=has_line_pause, known=caches.spoken
+            chapters,
+            lexicon=lexicon,
+            separate_lines=has_line_pause,
+            targets=_chunk_targets(project, cast),
+            known=caches.spoken,
         )
     except SlowPattern as error:
         raise ManifestError(_describe_slow_pattern(project, error)) from None
@@ -145,6 +150,14 @@ def read_manuscript(
     if problems:
         raise ScriptError(problems)
     return Manuscript(project, complete_chapters, cast, spoken)
+
+
+def _chunk_targets(project: Project, cast: Cast) -> ChunkTargets:
+    """The lengths of chunks; the default ones depend on nobody's style."""
+    styled_s = project.manifest.chunks.styled_seconds
+    if styled_s is None:
+        return ChunkTargets()
+    return ChunkTargets(styled_s, frozenset(name for name, voice in cast.items() if voice.style))
 
 
 def roles_of(project: Project) -> Roles:

@@ -317,6 +317,15 @@ class Chain(Strict):
     """Number of chunks after which a new chain starts from the reference."""
 
 
+class ChunkSettings(Strict):
+    """Length of chunks, each of which is spoken in one go."""
+
+    styled_seconds: float | None = Field(default=None, ge=6, le=14)
+    """Seconds of speech that a chunk with a style should have at most; by default 14, as without a
+    style. A sentence is cut only if it is more than 4 s longer. A change cuts and renders text with
+    a style anew."""
+
+
 class Checks(Strict):
     """Checks that a take must pass before it is stored."""
 
@@ -690,6 +699,8 @@ class Manifest(Strict):
     """Silence between takes."""
     chain: Chain = Chain()
     """How chunks continue from previous takes."""
+    chunks: ChunkSettings = ChunkSettings()
+    """Length of chunks."""
     checks: Checks = Checks()
     """Checks that a take must pass."""
     lexicon: LexiconChoice = ()

@@ -22,7 +22,7 @@ from narrator.engines.voice import Cast, Mode, Voice
 from narrator.errors import UserError
 from narrator.speech.store import Record
 from narrator.text import chunks, pace
-from narrator.text.chunks import Chunk
+from narrator.text.chunks import Chunk, ChunkTargets
 from narrator.text.lines import Chapter, OmittedText, Scene, SpokenForm, last_source_lines
 from narrator.text.memo import LastValues
 from narrator.text.normalize import AUTHORS_RULES, Lexicon, SpokenText, normalize
@@ -196,14 +196,15 @@ def make_utterances(
     *,
     lexicon: Lexicon,
     separate_lines: bool = False,
+    targets: ChunkTargets = ChunkTargets(),  # noqa: B008  # frozen
     known: SpokenChapters | None = None,
     max_seconds: float = math.inf,
 ) -> tuple[tuple[Utterance, ...], tuple[Chapter, ...]]:
     """Returns all chunks of a book in reading order with their spoken text, and the chapters.
 
-    `separate_lines` is passed to `chunks.cut_scene`; `known` holds what was made of the chapters
-    last. The returned chapters list the lines that are left out because they have nothing to say
-    ("…" between two speakers).
+    `separate_lines` and `targets` are passed to `chunks.cut_scene`; `known` holds what was made of
+    the chapters last. The returned chapters list the lines that are left out because they have
+    nothing to say ("…" between two speakers).
 
     Raises TooLong for a chapter of more than `max_seconds` seconds of speech, before it is fully
     normalised.
@@ -221,8 +222,15 @@ def make_utterances(
             known.cut.forget(index)
         cut_chapter = known.cut.get(
             index,
-            (chapter.scenes, last_source_lines(chapter), separate_lines, max_seconds),
-            partial(_cut_scenes, chapter.scenes, reader, known_chunks, separate_lines, max_seconds),
+            (chapter.scenes, last_source_lines(chapter), separate_lines, targets, max_seconds),
+            partial(
+                _cut_scenes,
+                chapter.scenes,
+                reader,
+                known_chunks,
+                partial(chunks.cut_scene, separate_lines=separate_lines, targets=targets),
+                max_seconds,
+            ),
         )
         utterances, complete_chapter = known.placed.get(
             index,
@@ -294,7 +302,7 @@ def _cut_scenes(
     scenes: tuple[Scene, ...],
     reader: _ChunkReader,
     known_chunks: Mapping[_ChunkFacts, _ReadChunk],
-    separate_lines: bool,
+    cut_scene: Callable[[Scene], Sequence[Chunk]],
     max_seconds: float,
 ) -> _CutChapter:
     """Cuts the scenes of a chapter into utterances. Raises TooLong."""
@@ -302,7 +310,7 @@ def _cut_scenes(
     read_chunks: dict[_ChunkFacts, _ReadChunk] = {}
     seconds = 0.0
     for scene_index, scene in enumerate(scenes):
-        for chunk in chunks.cut_scene(scene, separate_lines=separate_lines):
+        for chunk in cut_scene(scene):
             read_chunk = reader.read(chunk, known_chunks)
             read_chunks[_chunk_facts(chunk)] = read_chunk
             utterances.append(

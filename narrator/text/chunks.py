@@ -160,17 +160,34 @@ _CLOSING_MARKS = re.compile(r"(?:[^\w\s]+(?=\s|\Z)|[，、；：。！？．｡�
 """Closing punctuation and white space that stay before a pause."""
 
 
-_TARGET_S = (8.0, 14.0)
+_TARGET_S = 14.0
+"""Seconds of speech that a chunk should have at most."""
+_BEST_S = 11.0
 """Seconds of speech that a chunk should have."""
-_MAX_S = _TARGET_S[1] + 4
-"""Seconds up to which a chunk grows to avoid cutting a sentence."""
+_SPARE_S = 4.0
+"""Seconds over the target up to which a chunk grows to avoid cutting a sentence."""
 
 
-def _length_cost(seconds: float) -> float:
-    """Returns the cost of a chunk's length, in squared seconds off the middle of the target."""
-    cost = (seconds - sum(_TARGET_S) / 2) ** 2
-    if seconds > _TARGET_S[1]:
-        cost += 10 * (seconds - _TARGET_S[1]) ** 2
+@dataclass(frozen=True, slots=True)
+class ChunkTargets:
+    """Seconds of speech that chunks should have at most."""
+
+    styled_s: float = _TARGET_S
+    """Target of what is spoken in a style."""
+    styled_speakers: frozenset[str] = frozenset()
+    """Speakers whose lines have a style without naming one."""
+
+    def of(self, line: Line) -> float:
+        """Returns the target for chunks of a line."""
+        is_styled = line.style is not None or line.speaker in self.styled_speakers
+        return self.styled_s if is_styled else _TARGET_S
+
+
+def _length_cost(seconds: float, target_s: float) -> float:
+    """Returns the cost of a chunk's length, in squared seconds off the best one."""
+    cost = (seconds - min(_BEST_S, target_s - 1)) ** 2
+    if seconds > target_s:
+        cost += 10 * (seconds - target_s) ** 2
     elif seconds < SHORT_LINE_S:
         cost += 50
     return cost
@@ -187,6 +204,8 @@ class _Block:
     """Boundary at the end of the line."""
     sentence_ends: frozenset[int]
     """Offsets at which the line's sentences end."""
+    target_s: float
+    """Seconds of speech that its chunks should have at most."""
     units: list[_Unit] = field(default_factory=list)
     pause_after_s: float | None = None
     """Seconds of a pause set by hand after the block."""
@@ -194,6 +213,11 @@ class _Block:
     @property
     def seconds(self) -> float:
         return sum(unit.seconds for unit in self.units)
+
+    @property
+    def max_s(self) -> float:
+        """Seconds up to which a chunk grows to avoid cutting a sentence."""
+        return self.target_s + _SPARE_S
 
     def can_join(self, next_block: _Block) -> bool:
         """Returns whether a chunk may continue from the end of this block into the next one."""
@@ -219,12 +243,17 @@ class _Unit:
     """Cost of a cut after it."""
 
 
-def cut_scene(scene: Scene, *, separate_lines: bool = False) -> tuple[Chunk, ...]:
+def cut_scene(
+    scene: Scene,
+    *,
+    separate_lines: bool = False,
+    targets: ChunkTargets = ChunkTargets(),
+) -> tuple[Chunk, ...]:
     """Cuts a scene into chunks, in reading order.
 
     With `separate_lines` no two lines share a chunk, because an audible pause separates them.
     """
-    blocks, leading_pause_s = _split_blocks(scene)
+    blocks, leading_pause_s = _split_blocks(scene, targets)
     chunks: list[Chunk] = []
     for units in _group_units(blocks, separate_lines):
         last_unit = units[-1]
@@ -402,7 +431,7 @@ def _merge_pieces(units: Sequence[_Unit]) -> tuple[Piece, ...]:
 # -- lines -> units
 
 
-def _split_blocks(scene: Scene) -> tuple[list[_Block], float]:
+def _split_blocks(scene: Scene, targets: ChunkTargets) -> tuple[list[_Block], float]:
     """Splits the lines of a scene at pauses set by hand; return the blocks, and the seconds of such
     a pause before all of them."""
     blocks: list[_Block] = []
@@ -422,7 +451,7 @@ def _split_blocks(scene: Scene) -> tuple[list[_Block], float]:
         start = 0
         for offset, seconds in (*_pause_offsets(line), (len(line.text), None)):
             if offset > start:
-                block = _Block(line, other_lines, boundary, sentence_ends)
+                block = _Block(line, other_lines, boundary, sentence_ends, targets.of(line))
                 block.units = list(_split_sentences(block, start, offset))
                 blocks.append(block)
                 start = offset
@@ -493,7 +522,7 @@ def _split_sentences(block: _Block, start: int, stop: int) -> Iterator[_Unit]:
     )
     for end in (*inner_ends, stop):
         seconds = _speech_seconds(line, start, end)
-        if seconds > _MAX_S:
+        if seconds > block.max_s:
             yield from _split_clauses(block, start, end)
         else:
             yield _Unit(block, start, end, seconds, 0.0)
@@ -550,7 +579,7 @@ def _halve_unit(unit: _Unit) -> Iterator[_Unit]:
     """Halves a unit without clause marks, at spaces or else anywhere, until its parts are short."""
     line, start, stop = unit.block.line, unit.start, unit.stop
     middle, cost = _find_middle_cut(line, start, stop)
-    if unit.seconds <= _MAX_S or not start < middle < stop:
+    if unit.seconds <= unit.block.max_s or not start < middle < stop:
         yield unit
         return
     for half_start, half_stop, cut_cost in ((start, middle, cost), (middle, stop, unit.cut_cost)):
@@ -660,6 +689,7 @@ def _total_seconds(units: Iterable[_Unit]) -> float:
 
 def _divide_evenly(units: Sequence[_Unit]) -> list[list[_Unit]]:
     """Divides units into chunks of even length: those with the least sum of costs."""
+    target_s, max_s = units[0].block.target_s, units[0].block.max_s
     # by the number of units: the least cost of dividing them, and where its last chunk starts
     costs = [0.0]
     starts = [0]
@@ -668,9 +698,9 @@ def _divide_evenly(units: Sequence[_Unit]) -> list[list[_Unit]]:
         seconds = 0.0
         for start in range(stop - 1, -1, -1):
             seconds += units[start].seconds
-            if seconds > _MAX_S and start < stop - 1:
+            if seconds > max_s and start < stop - 1:
                 break
-            cost = costs[start] + _length_cost(seconds)
+            cost = costs[start] + _length_cost(seconds, target_s)
             if cost < best_cost:
                 best_cost, best_start = cost, start
         costs.append(best_cost + units[stop - 1].cut_cost)

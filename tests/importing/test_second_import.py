@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,6 +12,7 @@ from manuscripts import Choices
 from narrator.errors import UsageError
 from narrator.importing import write_project
 from narrator.importing.project import pending_tasks
+from narrator.project import load
 from tests.importing.books import PROSE, imported
 
 
@@ -89,3 +91,17 @@ def test_a_manifest_that_stays_and_new_files_are_told_until_they_are_dealt_with(
     (tmp_path / "book/book.new.yaml").unlink()
     manifest.write_text(f"{manifest.read_text()}# file: text/02-chapter-ii.md\n")
     assert pending_tasks(manifest) == []
+
+
+def test_an_import_of_before_keeps_its_lengths_of_chunks(tmp_path: Path) -> None:
+    text = f"CHAPTER I\n\n{PROSE}"
+    _again(tmp_path, text)
+    manifest = tmp_path / "book/book.yaml"
+    assert load.load(manifest).manifest.chunks.styled_seconds == 12
+    written = manifest.read_text()
+    older = re.sub(r"# Text with a style .*?\n\n", "", written, flags=re.DOTALL)
+    assert "chunks" not in older
+    manifest.write_text(older)
+    for newer in (text, text.replace("ferryman", "sailor")):
+        assert _again(tmp_path, newer) == {}
+        assert load.load(manifest).manifest.chunks.styled_seconds is None

@@ -105,3 +105,27 @@ def test_a_book_that_is_read_again_is_what_it_would_be_without_what_was_kept(tmp
         assert is_cut_from_its_own_lines(again)
     assert counts[1] < counts[0]  # the other chapter was kept
     assert counts[3] > 0  # a word of the lexicon concerns all
+
+
+STORY = " ".join(f"The {word} stood by the road, and nobody knew how long." for word in
+    "mill church inn smithy barn school chapel bakery stable tower bridge well".split()
+)  # fmt: skip
+
+
+def test_lengths_of_chunks_concern_only_what_has_a_style(tmp_path):
+    text = f"{STORY}\n\nann: {STORY}\n\nnarrator (whispering): {STORY}\n"
+    styled = books.MANIFEST.replace("seed: 3}", "seed: 3}, style: softly")
+
+    def chunks_with(settings: str) -> list[list[str]]:
+        path = books.write(tmp_path, styled.replace("chapters:", f"{settings}\nchapters:"), text)
+        spoken = [one.chunk for one in read_manuscript(path).spoken if one.chapter == 0]
+        return [
+            [one.text for one in spoken if (one.speaker, one.style) == name]
+            for name in (("narrator", None), ("ann", None), ("narrator", "whispering"))
+        ]
+
+    usual = chunks_with("")
+    assert chunks_with("chunks: {styled_seconds: 14}") == usual
+    plain, ann, whispered = chunks_with("chunks: {styled_seconds: 6}")
+    assert plain == usual[0]
+    assert len(ann) == len(whispered) > len(plain)

@@ -15,6 +15,7 @@ from narrator.text import sentences as text_sentences
 from narrator.text.chunks import (
     SHORT_LINE_S,
     Chunk,
+    ChunkTargets,
     cut_scene,
     group_unison,
     omit_chunks,
@@ -65,6 +66,35 @@ def texts(found: tuple[Chunk, ...]) -> list[str]:
 
 def seconds(found: tuple[Chunk, ...], language: str = "en") -> list[float]:
     return [expected_seconds(chunk.text, language) for chunk in found]
+
+
+STORY = " ".join(
+    f"The {word} stood by the road to the old town, and nobody knew how long." for word in
+    "mill church inn smithy barn school chapel bakery stable tower bridge well".split()
+)  # fmt: skip
+
+
+def test_text_with_a_style_has_a_target_of_its_own():
+    styled, named = line(STORY, style="softly"), line(STORY, "ann")
+    for spoken, targets in (
+        (styled, ChunkTargets(8)),
+        (named, ChunkTargets(8, frozenset({"ann"}))),
+    ):
+        usual = cut_scene(Scene((spoken,)))
+        found = cut_scene(Scene((spoken,)), targets=targets)
+        assert_lossless((spoken,), found)
+        assert max(seconds(usual)) > 8
+        assert max(seconds(found)) <= 8
+    for targets in (ChunkTargets(8), ChunkTargets(8, frozenset({"bob"}))):
+        assert cut_scene(Scene((named,)), targets=targets) == cut_scene(Scene((named,)))
+
+
+def test_a_sentence_with_a_style_is_cut_only_where_it_is_much_too_long():
+    sentence = "He said that the ferry, which was late on most days, would not come at all"
+    for text, count in ((f"{sentence}, or so he thought.", 1), (f"{sentence}, {sentence}.", 2)):
+        styled = line(text, style="softly")
+        found = cut_scene(Scene((styled,)), targets=ChunkTargets(6))
+        assert len(found) == count
 
 
 # -- sentences

@@ -18,7 +18,8 @@ class VoxCPM2Settings(SamplingSettings):
     lora: Text | None = None
     """A fine-tuned voice: a folder or a hub id."""
     steps: int = Field(default=10, ge=1, le=100)
-    """Solver steps for each patch of 160 ms. In public tests 6 were as good as 10 once, and failed
-    more often once; 3 are unusable."""
+    """Solver steps for each patch of 160 ms. Others report that 6 scored as well as 10 with a
+    recogniser once, and failed more often once; 3 are unusable. Not measured here: see
+    docs/questions.md."""
     cfg: float = Field(default=2.0, ge=0.1, le=10)
     """Guidance scale: how closely text and voice are followed."""
