@@ -19,7 +19,7 @@ from narrator import __version__
 from narrator.cli.cluster import Insecure, OnCluster, Tls, make_cluster_options
 from narrator.cli.shared import AsJson, app, display_path, err, out
 from narrator.cli.voices import find_project_root
-from narrator.errors import EngineUnavailable, EnvironmentFailed, NarratorError
+from narrator.errors import EngineUnavailable, EnvironmentFailed, NarratorError, UsageError
 from narrator.installation import install_command, overwritten_backends, reinstall_command
 from narrator.quantities import format_bytes, pluralize
 from narrator.sound.clock import format_clock
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from narrator.engines.models import Model
     from narrator.engines.spec import EngineModel, EngineSettings, EngineSpec
     from narrator.pipeline.manuscript import Manuscript
+    from narrator.pipeline.precision import PrecisionDifference, PrecisionFigures
     from narrator.project.preferences import ClusterOptions
 
 TITLES_BY_ENCODER = {row.codec.encoder: row.title for row in FORMATS.values()}
@@ -67,6 +68,8 @@ class Diagnosis:
     todo: str = ""
     """The remedy."""
     cost: Cost | None = None
+    figures: PrecisionFigures | PrecisionDifference | None = None
+    """Those of `--probe`."""
 
 
 @app.command()
@@ -77,6 +80,17 @@ def doctor(
             help="A manifest or its folder, to say what it would cost; else the one here, if there "
             "is one."
         ),
+    ] = None,
+    probe: Annotated[
+        bool,
+        typer.Option(
+            "--probe",
+            help="Speak five sentences here in bfloat16 and in float32, and say which to use: "
+            "minutes.",
+        ),
+    ] = False,
+    voice: Annotated[
+        str | None, typer.Option(help="With --probe: a voice that is kept, to speak with.")
     ] = None,
     as_json: AsJson = False,
     cluster: OnCluster = None,
@@ -89,12 +103,15 @@ def doctor(
 
     if book is not None:
         manifest_at(book)
+    if voice is not None and not probe:
+        raise UsageError("--voice is what --probe speaks with: give both")
     checks = []
     wish, say = (
         make_cluster_options(cluster, tls, insecure),
         _ignore_message if as_json else err.print,
     )
-    for check in examine(book or find_project_root(None), say, wish):
+    probing = Probing(voice, shows_progress=not as_json) if probe else None
+    for check in examine(book or find_project_root(None), say, wish, probing):
         checks.append(check)
         if not as_json:
             out.print(f"{check.state:4}  {check.name}: {check.said}")
@@ -120,10 +137,21 @@ def _ignore_message(message: str) -> None:
     pass
 
 
-def examine(book: Path | None, tell: Tell, wish: ClusterOptions) -> Iterator[Diagnosis]:
+@dataclass(frozen=True, slots=True)
+class Probing:
+    """Wishes for `--probe`."""
+
+    voice: str | None
+    """The name of a preset."""
+    shows_progress: bool
+
+
+def examine(
+    book: Path | None, tell: Tell, wish: ClusterOptions, probing: Probing | None = None
+) -> Iterator[Diagnosis]:
     """Yields each diagnosis as it is made; a book that cannot be read is a failed one.
 
-    `tell` receives what takes time.
+    `tell` receives what takes time. With `probing` the models of this machine speak.
     """
     from narrator.engines import machine
     from narrator.engines.registry import ENGINES
@@ -170,8 +198,35 @@ def examine(book: Path | None, tell: Tell, wish: ClusterOptions) -> Iterator[Dia
     yield _check_recogniser(manuscript, tell)
     yield from _list_extensions()
     yield from _check_folders(root)
+    if probing is not None:
+        yield from _probe(manuscript, engine_settings, probing, tell)
     if manuscript is not None:
         yield _check_book(manuscript, device, tell, wish)
+
+
+def _probe(
+    manuscript: Manuscript | None,
+    engine_settings: Sequence[EngineSettings],
+    probing: Probing,
+    tell: Tell,
+) -> Iterator[Diagnosis]:
+    """Has a book's engines speak in both precisions; without a book, that of `--engine` or the
+    default one."""
+    from narrator.cli import precision
+    from narrator.engines.registry import ENGINES
+    from narrator.project import other_engine
+
+    chosen_name = other_engine.chosen_engine()
+    if not engine_settings and chosen_name and ENGINES[chosen_name].model is None:
+        yield precision.no_precisions(ENGINES[chosen_name])
+        return
+    yield from precision.probe_engines(
+        manuscript,
+        engine_settings or [_usual_engine().settings()],
+        probing.voice,
+        tell,
+        shows_progress=probing.shows_progress,
+    )
 
 
 # -- the checks ------------------------------------------------------------------------------------
@@ -269,15 +324,12 @@ def _check_local_models(
     """Checks the device, and the models of these settings; without any, the default model."""
     from narrator.engines import machine
     from narrator.engines.registry import ENGINES
-    from narrator.project import other_engine
 
     root = manuscript.project.root if manuscript else None
     hears = manuscript is not None and manuscript.project.manifest.checks.recognition != "never"
     yield _check_device(device)
     local_models: list[tuple[EngineModel, Model]] = []
-    kinds = [kind for kind in ENGINES.values() if kind.model is not None]
-    usual = next((kind for kind in kinds if kind.name == other_engine.chosen_engine()), kinds[0])
-    for engine_settings in settings or [usual.settings()]:
+    for engine_settings in settings or [_usual_engine().settings()]:
         kind = ENGINES[engine_settings.name]
         engine = kind.model
         assert engine is not None
@@ -294,6 +346,15 @@ def _check_local_models(
     if device.kind in ("Metal", "CUDA") and model.path is not None and engine.time_step is not None:
         tell("running a step of the model's sizes")
         yield from _check_network_step(engine.time_step, model.path)
+
+
+def _usual_engine() -> EngineSpec:
+    """Returns the engine of `--engine` if it has a model, else the default one."""
+    from narrator.engines.registry import ENGINES
+    from narrator.project import other_engine
+
+    kinds = [kind for kind in ENGINES.values() if kind.model is not None]
+    return next((kind for kind in kinds if kind.name == other_engine.chosen_engine()), kinds[0])
 
 
 def _check_speed(

@@ -103,3 +103,17 @@ def device_memory() -> int:
         if info.get(name):
             return int(info[name])
     return machine.memory().total
+
+
+def reset_peak_memory() -> None:
+    """Starts a measurement of `peak_memory`."""
+    import mlx.core as mx
+
+    mx.reset_peak_memory()
+
+
+def peak_memory() -> int:
+    """Returns the most bytes that MLX has held since `reset_peak_memory`."""
+    import mlx.core as mx
+
+    return mx.get_peak_memory()
