@@ -315,7 +315,7 @@ class Audition:
     _candidates: list[Candidate] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        is_random = "seed" in self.engine.sound_parameters
+        is_random = self.engine.is_random
         self._attempts = Attempts(
             self.line.text, self.line.language, is_random=is_random, can_halve=False
         )

@@ -149,7 +149,8 @@ def _print_tables(book: BookPlan) -> None:
 
 
 def _print_costs(costs: Estimate) -> None:
-    out.print(f"to render: {format_clock(costs.speech_seconds)} of speech; "
+    best_of = f", the best of {costs.best_of} tries each" if costs.best_of > 1 else ""
+    out.print(f"to render: {format_clock(costs.speech_seconds)} of speech{best_of}; "
               f"time: {_describe_time(costs.wall_seconds)}; "
               f"disk: {format_bytes(costs.disk_bytes)} of {format_bytes(costs.free_bytes)} free; "
               f"finished files: about {format_bytes(costs.file_bytes)}")  # fmt: skip
@@ -607,6 +608,6 @@ def describe_retake(
     first, option = steps[0], book.folders.option
     names = " ".join(step.id for step in steps)
     hints = [f"`narrator takes {first.id}{option} --out listen` to hear {first_pronoun}"]
-    if "seed" in book.engines[first.chunk.speaker].sound_parameters:
+    if book.engines[first.chunk.speaker].is_random:
         hints.append(f"`narrator retake {names}{option}` to speak {all_pronoun} anew")
     return ", ".join(hints)

@@ -86,11 +86,17 @@ def _try_json(chunk_try: Try) -> dict[str, object]:
         "whole": chunk_try.whole,
         "parameters": dict(record.parameters),
         "figures": dict(record.figures),
+        "score": dict(record.score),
     }
 
 
 def _tries_table(tries: Sequence[Try]) -> Table:
+    from narrator.speech import scores
+
     table = Table("try", "", "seconds", "of expected", "dB", "seed", "with", box=None)
+    are_scored = any(chunk_try.record.score for chunk_try in tries)
+    if are_scored:
+        table.add_column("score, by its terms")
     for chunk_try in tries:
         record = chunk_try.record
         state = "pinned" if chunk_try.pinned else "in use" if chunk_try.in_use else ""
@@ -108,6 +114,7 @@ def _tries_table(tries: Sequence[Try]) -> Table:
             f"{record.level:.1f}",
             f"{record.seed}+{record.attempt}" if record.noise else "",
             " ".join(filter(None, (record.mode, settings))),
+            *([scores.describe(record.score) if record.score else ""] if are_scored else ()),
         )
     return table
 
@@ -130,8 +137,8 @@ def retake(
     ] = 1.0,
     as_json: AsJson = False,
 ) -> None:
-    """Speak chunks anew; of the tries that pass their checks, the closest to the speaker's usual
-    voice is pinned."""
+    """Speak chunks anew; of the tries that pass their checks, the one with the best score is
+    pinned."""
     from narrator.pipeline import book_engines, book_reading
     from narrator.pipeline.jobs import execution
     from narrator.pipeline.jobs.protocol import Job
@@ -192,11 +199,13 @@ def _run_job(
 
 def _print_retaken(row: Mapping[str, Any]) -> None:
     """Prints the tries of one chunk's retake, and its failures."""
+    from narrator.speech import scores
+
     for try_row in row["tries"]:
         number = try_row["number"]
         state = "; ".join(try_row["faults"]) or ("pinned" if number == row["pinned"] else "good")
-        if try_row["distance"] is not None:
-            state += f", {try_row['distance']:.1f} from the usual voice"
+        if try_row["score"]:
+            state += f", score {scores.describe(try_row['score'])}"
         out.print(
             f"{row['id']}  try {number}  {try_row['seconds']:.1f} s  "
             f"seed {try_row['seed']}  {state}"

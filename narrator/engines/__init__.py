@@ -281,6 +281,11 @@ class Engine(LanguageSupport, ABC):
     """Sound parameters that voices are always cast with, so that other settings of a book do not
     change its voices."""
 
+    @property
+    def is_random(self) -> bool:
+        """Whether the same text sounds different under another seed."""
+        return "seed" in self.sound_parameters
+
     @abstractmethod
     def identity(self) -> Mapping[str, Any]:
         """Returns everything about the engine that can change samples: versions, weights,

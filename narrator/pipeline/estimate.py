@@ -31,8 +31,15 @@ def speed_name(engine: Engine) -> str:
     return engine.name
 
 
+def requests_per_chunk(book: BookPlan, engine: str) -> int:
+    """Good answers that are wanted for each chunk of an engine, by its name."""
+    is_random = any(e.is_random for e in book.engines.values() if e.name == engine)
+    return book.project.manifest.checks.best_of if is_random else 1
+
+
 def speeds_of(project: Project) -> dict[str, float]:
-    """Expected seconds of speech that each engine renders in a second, as measured here."""
+    """Expected seconds of speech, of all tries, that each engine renders in a second, as measured
+    here."""
     speeds = files.load_json(speed_path(project), dict[str, float], {})
     return {name: speed for name, speed in speeds.items() if speed > 0}
 
@@ -63,7 +70,10 @@ class Estimate:
     """Bytes of the finished files."""
     free_bytes: int
     sent_characters: int | None = None
-    """Characters sent to a remote engine, each chunk once; None if nothing is sent."""
+    """Characters sent to a remote engine, with those of all tries to choose among; None if nothing
+    is sent."""
+    best_of: int = 1
+    """Good tries that are wanted of each chunk, by the engine that is asked for most."""
     price: str = ""
     """Their price in words, if the manifest gives a price per million."""
 
@@ -79,6 +89,9 @@ def estimate(
     """
     speech_seconds = sum(step.expected for step in book.todo)
     shares = shares_of(book, book.todo, cluster_speeds)
+    spoken_seconds = sum(
+        share.speech_seconds * requests_per_chunk(book, share.engine) for share in shares
+    )
     sizes = dict(book.store.stored())
     stored_seconds = sum(record.seconds for key in sizes if (record := book.store.find(key)))
     bytes_per_second = (
@@ -104,10 +117,11 @@ def estimate(
         wall_seconds=total_wall_seconds(shares),
         engines=shares,
         # encoded chapters are kept beside the files that are joined from them
-        disk_bytes=round(speech_seconds * bytes_per_second + 2 * finished_bytes + raw_bytes),
+        disk_bytes=round(spoken_seconds * bytes_per_second + 2 * finished_bytes + raw_bytes),
         file_bytes=round(finished_bytes),
         free_bytes=shutil.disk_usage(_nearest_existing_folder(book.project.build)).free,
         sent_characters=characters_sent,
+        best_of=max((requests_per_chunk(book, share.engine) for share in shares), default=1),
         price=price,
     )
 
@@ -130,7 +144,9 @@ def shares_of(
         EngineShare(
             name,
             engine_seconds,
-            engine_seconds / speeds[speed_names[name]] if speed_names[name] in speeds else None,
+            engine_seconds * requests_per_chunk(book, name) / speeds[speed_names[name]]
+            if speed_names[name] in speeds
+            else None,
         )
         for name, engine_seconds in seconds.items()
     )
@@ -158,6 +174,7 @@ def _remote_cost(book: BookPlan) -> tuple[int | None, str]:
             continue
         engine_steps = [step for step in book.todo if book.engines[step.chunk.speaker] is engine]
         characters = sum(len(step.text) for step in engine_steps)
+        characters *= requests_per_chunk(book, engine.name)
         name = next(name for name in book.engines if book.engines[name] is engine)
         cost = ENGINES[engine.name].cost(book.project.engine_of(name), characters)
         if cost is not None:

@@ -226,7 +226,7 @@ def _update_faults(
 ) -> None:
     """Judge a take by its transcript, and update its faults in the store."""
     sound_faults = tuple(fault for fault in take.faults if checks.concern_of(fault) != "words")
-    word_faults = tuple(map(str, recogniser.word_faults(step.text, step.language, transcript)))
+    word_faults = tuple(map(str, recogniser.judge(step.text, step.language, transcript).faults))
     if word_faults:
         book_hearing.misheard.append(Misheard(step, word_faults, transcript.text, step.pinned))
     elif sound_faults != take.faults:

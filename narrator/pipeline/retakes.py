@@ -11,6 +11,7 @@ import contextlib
 import secrets
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 from pathlib import Path
 from threading import Event
 from types import MappingProxyType
@@ -25,7 +26,7 @@ from narrator.pipeline.manuscript import Manuscript
 from narrator.pipeline.session import locked
 from narrator.progress import ProgressSink, Running, message_callback
 from narrator.sound import audio
-from narrator.speech import render
+from narrator.speech import render, scores
 from narrator.speech.hearing import choosing
 from narrator.speech.hearing.listening import TakeListener
 from narrator.speech.plan import Step, find_prompt_take
@@ -36,18 +37,13 @@ from narrator.speech.requests import (
     change_speed,
     check_answer,
     prompt_of,
+    record_of,
     request_of,
     sound_of,
     store_try,
 )
-from narrator.speech.steadiness import (
-    UsualVoice,
-    VoicedTake,
-    distance,
-    goes_on,
-    usual_voices_of,
-    voice_name,
-)
+from narrator.speech.scores import Standard
+from narrator.speech.steadiness import VoicedTake, goes_on, usual_voices_of, voice_name
 from narrator.speech.store import Pin, Record, Store
 
 
@@ -252,9 +248,6 @@ class RetakenChunk:
     step: Step
     tries: tuple[tuple[int, Record], ...]
     """Number, from 1, and record of each new try; those without faults passed their checks."""
-    distances: Mapping[int, float]
-    """How far tries lie from the speaker's usual voice, in noticeable deviations, by number; of
-    those that can be compared."""
     failures: tuple[str, ...]
     """The engine's messages on tries without a take."""
     pinned: int | None
@@ -277,7 +270,7 @@ class RetakenChunk:
                     "faults": list(record.faults),
                     "seed": record.seed,
                     "seconds": round(record.seconds, 2),
-                    "distance": self.distances.get(number),
+                    "score": dict(record.score),
                 }
                 for number, record in self.tries
             ],
@@ -325,7 +318,8 @@ class RetakeJob:
     settings: RetakeSettings
     _tries_by_key: Mapping[str, _ChunkTries]
     _speaker_stats: Mapping[str, render.SpeakerStats]
-    _usual_voices: Mapping[tuple[str, str], UsualVoice]
+    _standards: Mapping[str, Standard]
+    """By key of the step; empty where tries are meant to sound otherwise."""
     _recogniser: TakeListener | None
 
     @classmethod
@@ -361,8 +355,11 @@ class RetakeJob:
         tries_by_key = {step.key: _ChunkTries([], []) for step in steps}
         speaker_stats = render.collect_stats(book.steps, book.takes.current)
         recogniser = choosing.make_render_listener(book.project.manifest.checks, book.project.root)
-        voices = usual_voices_of(book.steps, book.takes.current)
-        return cls(book, steps, requests, settings, tries_by_key, speaker_stats, voices, recogniser)
+        is_usual = settings.style is None and settings.speed == 1
+        standards = _standards_of(book, steps) if is_usual else {}
+        return cls(
+            book, steps, requests, settings, tries_by_key, speaker_stats, standards, recogniser
+        )
 
     def answered(self, request: Request, outcome: Outcome) -> Sequence[Request]:
         """Judge and keep a try. Never asks for a further request. Raises StorageError."""
@@ -377,6 +374,10 @@ class RetakeJob:
         if self._recogniser and not answer.faults:
             [opinion] = self._recogniser.listen([sound_of(answer, engine)], [answer.verdict])
             answer = add_opinion(answer, opinion)
+        if not answer.faults:
+            standard = self._standards.get(request.key, Standard())
+            score = standard.score(record_of(answer, engine), answer.word_odds)
+            answer = replace(answer, score=score)
         numbered_record = store_try(self.book.store, self._apply_settings(answer, engine), engine)
         if numbered_record is None:
             chunk_tries.failures.append("; ".join(map(str, answer.faults)))
@@ -404,33 +405,23 @@ class RetakeJob:
 
         Raises UsageError, StorageError.
         """
-        return [
-            _pin_best_try(
-                self.book, step, self._tries_by_key[step.key], self._measure_distances(step)
+        return [_pin_best_try(self.book, step, self._tries_by_key[step.key]) for step in self.steps]
+
+
+def _standards_of(book: BookPlan, steps: Sequence[Step]) -> dict[str, Standard]:
+    """Returns what new tries of steps are compared with, by key: the speakers' usual voices."""
+    voices = usual_voices_of(book.steps, book.takes.current)
+    standards: dict[str, Standard] = {}
+    step_keys = {step.key for step in steps}
+    for before, step in pairwise([None, *book.steps]):
+        if step is not None and step.key in step_keys:
+            continued = before is not None and goes_on(before, step)
+            record = book.takes.current(before) if before is not None and continued else None
+            standards[step.key] = Standard(
+                voices.get(voice_name(step)),
+                before=VoicedTake.of(record) if record else None,
             )
-            for step in self.steps
-        ]
-
-    def _measure_distances(self, step: Step) -> dict[int, float]:
-        """Returns how far tries lie from the speaker's usual voice, by number; none where they are
-        meant to sound otherwise."""
-        usual = self._usual_voices.get(voice_name(step))
-        if usual is None or self.settings.style is not None or self.settings.speed != 1:
-            return {}
-        before = self._take_before(step)
-        distances: dict[int, float] = {}
-        for number, record in self._tries_by_key[step.key].tries:
-            if take := VoicedTake.of(record):
-                deviations = usual.deviations(replace(take, before=before))
-                distances[number] = round(distance(deviations), 2)
-        return distances
-
-    def _take_before(self, step: Step) -> VoicedTake | None:
-        """Returns the take that the step goes on from, if it is the same speaker's."""
-        place = next(n for n, other in enumerate(self.book.steps) if other.id == step.id)
-        before = self.book.steps[place - 1] if place else None
-        record = self.book.takes.current(before) if before and goes_on(before, step) else None
-        return VoicedTake.of(record) if record else None
+    return standards
 
 
 def style_advice(book: BookPlan, speaker: str) -> str:
@@ -446,7 +437,7 @@ def _build_requests(
 ) -> list[Request]:
     """The requests for the new tries of a step. Raises UsageError."""
     prompt, engine, speed = None, book.engines[step.chunk.speaker], settings.speed
-    is_random = "seed" in engine.sound_parameters
+    is_random = engine.is_random
     if settings.style and (advice := style_advice(book, step.chunk.speaker)):
         raise UsageError(f"chunk {step.id} can be given no style: {advice}")
     is_spoken = book.store.find(step.key) is not None or bool(book.store.tries(step.key))
@@ -517,14 +508,16 @@ def _speak_with_engine(
             retake_job.answered(request, replace(outcome, key=request.key))
 
 
-def _pin_best_try(
-    book: BookPlan, step: Step, chunk_tries: _ChunkTries, distances: Mapping[int, float]
-) -> RetakenChunk:
-    """Pin the try that passed its checks and is closest to the speaker's usual voice, or the first
-    such one where none can be compared. Raises UsageError, StorageError."""
+def _pin_best_try(book: BookPlan, step: Step, chunk_tries: _ChunkTries) -> RetakenChunk:
+    """Pin the try with the best score of those that passed their checks. Raises UsageError,
+    StorageError."""
     replaced, replaced_home = number_and_home(find_current_pin(book, step))
-    good_numbers = [number for number, record in chunk_tries.tries if not record.faults]
-    best = min(good_numbers, key=lambda n: (distances.get(n, 0.0), n), default=None)
+    good_tries = [
+        (scores.total(record.score), number)
+        for number, record in chunk_tries.tries
+        if not record.faults
+    ]
+    best = min(good_tries)[1] if good_tries else None
     if best is not None:
         try:
             _pin_stored_try(book, step, step.key, best)
@@ -533,7 +526,6 @@ def _pin_best_try(
     return RetakenChunk(
         step,
         tuple((number + 1, record) for number, record in chunk_tries.tries),
-        {number + 1: far for number, far in distances.items()},
         tuple(chunk_tries.failures),
         None if best is None else best + 1,
         replaced,

@@ -36,7 +36,12 @@ from narrator.pipeline.book_plan import (
     ledger_path,
     plan,
 )
-from narrator.pipeline.estimate import speed_name, speed_path, speeds_of
+from narrator.pipeline.estimate import (
+    requests_per_chunk,
+    speed_name,
+    speed_path,
+    speeds_of,
+)
 from narrator.pipeline.losses import losses_of
 from narrator.pipeline.manuscript import Manuscript
 from narrator.pipeline.session import locked, log, logging_to
@@ -341,7 +346,7 @@ def _render(
     settings = render.RenderSettings(
         # read on first use and cached for the run
         reference=cache(partial(book.voices.reference, tell=message_callback(sink))),
-        rules=requests.TakeRules(checks.tries, checks.loudness),
+        rules=requests.TakeRules(checks.tries, checks.loudness, checks.best_of),
         is_forced=lambda step: selection.options.force and step.key not in render_result.renewed,
         sink=sink,
         cancel=cancel,
@@ -354,7 +359,8 @@ def _render(
     for name, work in render_result.work.items():
         if work.rendered >= _MIN_MEASURED_TAKES:
             # expected rather than actual seconds, since estimates are in expected seconds too
-            speeds[speed_names[name]] = round(work.expected / work.wall, 3)
+            asked_seconds = work.expected * requests_per_chunk(book, name)
+            speeds[speed_names[name]] = round(asked_seconds / work.wall, 3)
             files.save_json(speed_path(project), speeds)
 
 

@@ -342,6 +342,8 @@ class Checks(Strict):
     """Largest difference in dB between a take and its speaker's median."""
     tries: int = Field(default=3, ge=1, le=10)
     """Tries of a chunk, and of each of its halves, before the best one is used anyway."""
+    best_of: int = Field(default=1, ge=1, le=10)
+    """Good tries of a chunk, of which the best becomes its take; for engines that vary."""
     strict: bool = False
     """True if a chunk without a good try holds its chapter back; otherwise the best try is used and
     reported."""

@@ -366,6 +366,7 @@ def _chapter(
         doubtful=sum(step.id in doubtful for step in steps),
         retries=sum(
             max(record.tries - record.halves, len(tries.get(key, ())))
+            - len(_rivals(record, tries.get(key, ())))
             for key, record in takes.items()
         ),
         speech_seconds=sum(records[step.key].seconds for step in steps if step.key in records),
@@ -502,6 +503,11 @@ def _troubles(
     )
 
 
+def _rivals(record: Record, tries: Sequence[Record]) -> list[Record]:
+    """Returns the good tries among which a render chose a take; those by hand have other seeds."""
+    return [t for t in tries if not t.faults and record.score and t.seed == record.seed]
+
+
 def _trouble(
     book: BookPlan, step: Step, record: Record | None, tries: Sequence[Record], place: Passage
 ) -> Trouble | None:
@@ -513,14 +519,19 @@ def _trouble(
         outcome = "doubtful" if record else "doubtful, held back"
         return Trouble(place, outcome, take.tries, take.faults, doubtful=True)
     faults = tuple(fault for attempt in tries for fault in attempt.faults)
-    if record and record.tries == 1 and tries and not faults:
+    requests = 0
+    if record:
+        rivals = _rivals(record, tries)
+        tries = [other for other in tries if other not in rivals]
+        requests = record.tries - len(rivals)
+    if requests == 1 and tries and not faults:
         return Trouble(place, "spoken again by hand", 1 + len(tries), ())
     unpinned = tries and not step.pinned
-    if record and (record.tries > 1 or unpinned):
+    if record and (requests > 1 or unpinned):
         if record.halves > 1:
-            return Trouble(place, "good in halves", record.tries, faults)
+            return Trouble(place, "good in halves", requests, faults)
         faults = faults or ("what was wrong is no longer on disk",)  # bad tries were deleted
-        return Trouble(place, "good in the end", record.tries, faults)
+        return Trouble(place, "good in the end", requests, faults)
     if record:
         return None
     if flag := book.store.flag(step.key):

@@ -1,5 +1,8 @@
 """The attempts at a chunk: ask, check, ask again with other noise, then in halves, then settle.
 
+Where the best of several good answers is wanted, the whole text is asked for until there are so
+many, and the caller chooses.
+
 A state machine of plain Python. The caller asks an engine for `Attempts.part` with the noise of
 `Attempts.number`, notes the answer, and gets the next action. Knows no engine, sound or store.
 """
@@ -18,6 +21,12 @@ DEFAULT_TRIES = 3
 """Tries of a whole chunk, and of each of its halves, unless a manifest says otherwise."""
 
 
+def max_requests(tries: int, best_of: int) -> int:
+    """Returns the number of requests for a whole chunk, at most: `tries` without a good answer, and
+    one more for each further good answer that is wanted."""
+    return tries + best_of - 1
+
+
 class Answer(Protocol):
     """An engine's answer to a request, after the checks."""
 
@@ -34,6 +43,8 @@ class Action(Enum):
     """The next thing to do, after an answer."""
 
     RETRY = "ask again: the same part with other noise, or the first half"
+    COMPARE = "ask again for a good answer to the whole text, to choose among several"
+    CHOOSE = "accept the best of the good answers to the whole text"
     CONTINUE = "ask for the second half"
     ACCEPT = "make the take of the accepted answers"
     SETTLE = "make the take of the least bad answer to the whole text, or give up without one"
@@ -49,6 +60,8 @@ class Attempts(Generic[_Answer]):
     text: str
     language: str
     tries: int = DEFAULT_TRIES
+    best_of: int = 1
+    """Good answers to the whole text to choose among, if the engine is random."""
     is_random: bool = True
     """True if the engine speaks the same text differently under another number."""
     can_halve: bool = True
@@ -66,6 +79,8 @@ class Attempts(Generic[_Answer]):
     """The accepted answer to each finished part; that to a half may have faults."""
     faults: list[str] = field(default_factory=list)
     """Faults of all answers."""
+    good_answers: list[_Answer] = field(default_factory=list)
+    """Answers to the whole text without faults, while several are wanted."""
     whole_answers: list[_Answer] = field(default_factory=list)
     """Audible, faulty answers to the whole text."""
     half_answers: list[_Answer] = field(default_factory=list)
@@ -90,10 +105,22 @@ class Attempts(Generic[_Answer]):
         """Returns the least bad audible answer to the whole text, the first of equals."""
         return self._least_bad(self.whole_answers)
 
+    @property
+    def candidates(self) -> list[_Answer]:
+        """Good answers to the whole text that continue the present prompt."""
+        return [a for a in self.good_answers if a.prompted_by == self.prompted_by]
+
+    def choose(self, answer: _Answer) -> Action:
+        """Accepts one of the `candidates`."""
+        return self._accept(answer)
+
     def note_answer(self, answer: _Answer) -> Action:
         """Notes an answer to `part`; returns the next action."""
         if not answer.faults:
-            return self._accept(answer)
+            if self.best_of == 1 or not self.is_random or len(self.parts) > 1:
+                return self._accept(answer)
+            self.good_answers.append(answer)
+            return self._next_comparison()
         if is_audible(answer.faults):
             (self.whole_answers if len(self.parts) == 1 else self.half_answers).append(answer)
         return self._next_action(map(str, answer.faults), may_differ=self.is_random)
@@ -111,12 +138,21 @@ class Attempts(Generic[_Answer]):
         self.number = self.first_number
         return Action.ACCEPT if len(self.accepted) == len(self.parts) else Action.CONTINUE
 
+    def _next_comparison(self) -> Action:
+        """Moves to the next request for a whole chunk that has a good answer, or to the choice."""
+        self.number += 1
+        is_last = self.number == self.first_number + max_requests(self.tries, self.best_of)
+        has_enough = len(self.candidates) >= self.best_of
+        return Action.CHOOSE if is_last or has_enough else Action.COMPARE
+
     def _next_action(self, faults: Iterable[str], *, may_differ: bool) -> Action:
         """Moves to the next try, the halves, or the end, after an attempt with these faults.
 
         `may_differ`: another attempt at the same part may end differently.
         """
         self.faults += faults
+        if len(self.parts) == 1 and self.candidates:
+            return self._next_comparison()
         self.number += 1
         if may_differ and self.number < self.first_number + self.tries:
             return Action.RETRY

@@ -237,6 +237,14 @@ class Check:
             weight = self.weight + min(1.0, (figure - limit) / 20)
         return Fault(self.kind, self.detail.format(figure=figure, take=take), round(weight, 3))
 
+    def nearness(self, take: _Take) -> float:
+        """Returns how near the figure is to the limit: 0 up to where it is suspicious, 1 there."""
+        if self.figure is None or math.isinf(self.suspicious):
+            return 0.0
+        limit = self.limit if isinstance(self.limit, int | float) else self.limit(take)
+        share = (self.figure(take) - self.suspicious) / (limit - self.suspicious)
+        return min(1.0, max(0.0, share))
+
 
 _LENGTH = "{take.figures.seconds:.1f} s where about {take.usual_seconds:.1f} s were expected"
 CHECKS = (
@@ -422,6 +430,15 @@ def is_suspicious(figures: TakeFigures) -> bool:
     return not is_usual or any(
         check.figure is not None and check.figure(take) >= check.suspicious for check in CHECKS
     )
+
+
+def nearness(figures: Mapping[str, float]) -> float:
+    """Returns how near the `TakeFigures` of a good take come to the limits of its checks.
+
+    0 where none is suspicious; each check that is counts up to 1.
+    """
+    take = _Take(TakeFigures(**figures), expected_seconds=0.0)
+    return sum(check.nearness(take) for check in CHECKS)
 
 
 # -- rules -----------------------------------------------------------------------------------------

@@ -43,7 +43,7 @@ from narrator.progress import (
     Running,
     Starting,
 )
-from narrator.speech import checks
+from narrator.speech import checks, scores
 from narrator.speech.attempts import Action, Attempts
 from narrator.speech.hearing.listening import HearingQueue, Opinion, TakeListener
 from narrator.speech.plan import Step, find_prompt_take, is_doubtful
@@ -55,12 +55,14 @@ from narrator.speech.requests import (
     check_answer,
     prompt_of,
     prompt_state,
+    record_of,
     request_for,
     sound_of,
     store_try,
     take_of,
 )
 from narrator.speech.scheduler import Scheduler
+from narrator.speech.scores import Standard, voice_of_reference
 from narrator.speech.steadiness import (
     LOUDNESS,
     Deviation,
@@ -240,9 +242,11 @@ class _RenderLoop:
         """Checks and stores in threads; each returns the call that the loop must make."""
         self.speaker_stats: dict[str, SpeakerStats] = {}
         """By speaker; empty until all takes are in."""
+        self.usual_voices: dict[tuple[str, str], UsualVoice] = {}
+        """By `voice_name`; empty until all takes are in."""
+        self.reference_voices: dict[str, UsualVoice | None] = {}
+        """By content of the reference."""
         self.session: Session | None = None
-        self.is_random = "seed" in engine.sound_parameters
-        """True if the engine speaks the same text differently on another attempt."""
         self.check_pool = ThreadPoolExecutor(2, "judge")
         listener = settings.listener
         self.hearing = HearingQueue[tuple[ChunkJob, CheckedAnswer]](listener) if listener else None
@@ -323,42 +327,54 @@ class _RenderLoop:
         Takes of a run that was stopped are as new as those of this one. Returns whether there were
         any.
         """
-        if not self.is_random:
+        if not self.engine.is_random:
             return False
         new_keys = self.result.renewed | self.store.uncompared
         new_keys &= self.pending.keys() - self.result.flags.keys()
         if not new_keys:
             return False
         self.speaker_stats = collect_stats(self.pending.values(), self.takes.current)
-        voices = usual_voices_of(self.pending.values(), self.takes.current)
+        self.usual_voices = usual_voices_of(self.pending.values(), self.takes.current)
         has_rejected = False
         for key in sorted(new_keys):
             step = self.pending[key]
-            record, stats = self.takes.current(step), self.speaker_stats.get(step.voice.speaker)
-            if record is None or record.faults or stats is None or step.pinned:
+            record = self.takes.current(step)
+            if record is None or record.faults or step.pinned:
                 continue
-            level, pace = stats.medians()
-            usual, take = voices.get(voice_name(step)), VoicedTake.of(record)
-            faults = checks.find_outliers(
-                record.figures,
-                median_level=level,
-                max_deviation=self.rules.loudness,
-                median_ratio=pace,
-                deviations=_render_deviations(usual, take),
-            )
-            if faults:
+            if faults := self._outlier_faults(step, record):
                 has_rejected = True
                 self._reject(step, record, faults)
         return has_rejected
 
+    def _outlier_faults(self, step: Step, record: Record) -> tuple[checks.Fault, ...]:
+        """Returns the faults of a good take, or try, that is far from its speaker's others."""
+        level, pace = self.speaker_stats[step.voice.speaker].medians()
+        usual, take = self.usual_voices.get(voice_name(step)), VoicedTake.of(record)
+        return checks.find_outliers(
+            record.figures,
+            median_level=level,
+            max_deviation=self.rules.loudness,
+            median_ratio=pace,
+            deviations=_render_deviations(usual, take),
+        )
+
     def _reject(self, step: Step, record: Record, faults: tuple[checks.Fault, ...]) -> None:
-        """Turns a stored take into a faulty try of a new job, which continues from there."""
-        self.result.seconds -= record.seconds
-        self.result.expected -= step.expected
+        """Turns a stored take into a faulty try. The next best good try replaces it, if one is left
+        that is no outlier; else a new job continues from there."""
         number = self.store.reject(step.key, tuple(map(str, faults)))
+        self.result.seconds -= record.seconds
+        if substitute := self._find_substitute(step, record):
+            settled = self.store.settle(step.key, substitute, tries=record.tries, wall=record.wall)
+            self.result.seconds += settled.seconds
+            return
+        self.result.expected -= step.expected
         job = self.jobs[step.key] = self._make_job(step)
-        job.attempts.first_number = record.attempt - record.attempt % self.rules.tries
-        job.attempts.number, job.attempts.request_count = record.attempt, record.tries
+        job.attempts.first_number = record.attempt - record.attempt % self.rules.max_requests
+        # good tries have numbers, too
+        last_number = job.attempts.first_number + record.tries - 1
+        job.attempts.number = max(record.attempt, last_number)
+        job.attempts.request_count = record.tries
+        job.attempts.tries, job.attempts.best_of = self.rules.max_requests, 1
         if record.halves > 1:  # halves were the last resort already
             job.attempts.tries, job.attempts.can_halve = 0, False
         verdict = checks.Verdict(checks.TakeFigures(), faults)
@@ -367,6 +383,23 @@ class _RenderLoop:
         )
         action = job.attempts.note_answer(answer)
         self._do_action(job, tuple(map(str, faults)), action)
+
+    def _find_substitute(self, step: Step, rejected: Record) -> int | None:
+        """Returns the number of the best good try, with the same prompt, that is no outlier."""
+        if self.rules.best_of == 1:
+            return None
+        tries = self.store.tries(step.key)
+        bad = {record.content for record in tries.values() if record.faults}
+        candidates = [
+            (scores.total(record.score), number)
+            for number, record in tries.items()
+            if record.content not in bad
+            and record.text == step.text
+            and record.prompted_by == rejected.prompted_by
+            and (record.seed, record.parameters) == (rejected.seed, rejected.parameters)
+            and not self._outlier_faults(step, record)
+        ]
+        return min(candidates)[1] if candidates else None
 
     def _next_job(self) -> ChunkJob | None:
         """Returns the next step for the engine; marks steps with fitting takes as done."""
@@ -391,13 +424,20 @@ class _RenderLoop:
 
         Its attempt numbers follow those of earlier runs, so that it does not repeat their takes.
         """
-        flag, take, tries = self.store.flag(step.key), self.takes.current(step), self.rules.tries
+        flag, take, rules = self.store.flag(step.key), self.takes.current(step), self.rules
         first_number = flag.attempts if flag else 0
         if take and is_doubtful(take, step):
-            first_number = take.attempt - take.attempt % tries + tries
+            first_number = take.attempt - take.attempt % rules.max_requests + rules.max_requests
         job = ChunkJob(
             step,
-            Attempts(step.text, step.language, tries, self.is_random, first_number=first_number),
+            Attempts(
+                step.text,
+                step.language,
+                rules.tries,
+                rules.best_of,
+                self.engine.is_random,
+                first_number=first_number,
+            ),
         )
         speaker = step.chunk.speaker
         if speaker in self.takes.voices:
@@ -444,8 +484,33 @@ class _RenderLoop:
                 answer = replace(answer, speech=NO_SPEECH)
         return self._conclude(job, answer.faults, job.attempts.note_answer(answer))
 
+    def _choose(self, job: ChunkJob) -> Action:
+        """Accepts the best of a job's good answers."""
+        answers = job.attempts.candidates
+        records = [record_of(answer, self.engine) for answer in answers]
+        parent = find_prompt_take(job.step, self.store.find)
+        standard = Standard.of_tries(records, self._reference_voice(job), parent)
+        scored = [
+            replace(answer, score=standard.score(record, answer.word_odds))
+            for answer, record in zip(answers, records, strict=True)
+        ]
+        best = min(scored, key=lambda answer: scores.total(answer.score))
+        job.passed_over = [answer for answer in scored if answer is not best]
+        return job.attempts.choose(best)
+
+    def _reference_voice(self, job: ChunkJob) -> UsualVoice | None:
+        """Returns the voice of a job's reference; a style is meant to sound otherwise."""
+        if job.reference is None or job.step.style:
+            return None
+        content = job.reference.content
+        if content not in self.reference_voices:
+            self.reference_voices[content] = voice_of_reference(job.reference)
+        return self.reference_voices[content]
+
     def _conclude(self, job: ChunkJob, faults: Iterable[object], action: Action) -> _LoopCall:
         """Stores the take if a job is complete; returns what the loop must do then."""
+        if action is Action.CHOOSE:
+            action = self._choose(job)
         if action is Action.ACCEPT:
             return partial(self._finish_rendered, job, self._store_take(job))
         return partial(self._do_action, job, tuple(map(str, faults)), action)
@@ -455,12 +520,16 @@ class _RenderLoop:
         answers = job.attempts.accepted
         opinion = answers[0].opinion if len(answers) == 1 else None
         record, samples = take_of(job, self.engine)
-        return self.store.put(
+        record = self.store.put(
             record,
             samples,
             prompt_state(answers[-1].speech, self.engine),
             before_write=partial(self._keep_opinion, job.step, opinion),
         )
+        for answer in job.passed_over:
+            if stored_try := store_try(self.store, answer, self.engine):
+                self._keep_opinion(job.step, answer.opinion, stored_try[1])
+        return record
 
     def _keep_opinion(self, step: Step, opinion: Opinion | None, record: Record) -> None:
         """Stores the transcript of a take. It is written before the take: if the disk is full, no
@@ -504,7 +573,7 @@ class _RenderLoop:
                 self._finish_rendered(job, record)
                 return
         faults = tuple(attempts.faults)
-        self.store.give_up(Flag(key, faults, attempts.first_number + self.rules.tries))
+        self.store.give_up(Flag(key, faults, attempts.first_number + self.rules.max_requests))
         self.result.flags[key] = faults
         self._finish(job)
         log.error("given up %s %s: %s", job.step.id, key, "; ".join(faults))

@@ -14,7 +14,7 @@ from narrator.engines import Engine, Prompt, Request, Speech, State
 from narrator.engines.voice import Mode, Reference
 from narrator.sound import audio, timing
 from narrator.speech import checks
-from narrator.speech.attempts import DEFAULT_TRIES, Attempts
+from narrator.speech.attempts import DEFAULT_TRIES, Attempts, max_requests
 from narrator.speech.hearing import SpokenSound, word_timings
 from narrator.speech.hearing.listening import Opinion
 from narrator.speech.plan import Step, takes_prompt
@@ -35,6 +35,13 @@ class TakeRules:
     """Tries of a whole chunk, and of each of its halves."""
     loudness: float = checks.MAX_DEVIATION_DB
     """dB that a take may lie from its speaker's median."""
+    best_of: int = 1
+    """Good tries of a whole chunk, of which the best becomes the take."""
+
+    @property
+    def max_requests(self) -> int:
+        """Requests for a whole chunk in one run, at most."""
+        return max_requests(self.tries, self.best_of)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -50,10 +57,17 @@ class CheckedAnswer:
     """None until it is heard."""
     number: int = 0
     """Its number as a try in the store; 0 if it is not stored."""
+    score: Mapping[str, float] = field(default_factory=dict)
+    """Terms of `scores`, where it is one of several good ones."""
 
     @property
     def faults(self) -> tuple[checks.Fault, ...]:
         return self.verdict.faults
+
+    @property
+    def word_odds(self) -> float:
+        """`Opinion.odds`; 0 if it was not heard."""
+        return self.opinion.odds if self.opinion else 0.0
 
 
 @dataclass(slots=True)
@@ -64,6 +78,8 @@ class ChunkJob:
     attempts: Attempts[CheckedAnswer]
     prompt: Prompt | None = None
     reference: Reference | None = None
+    passed_over: list[CheckedAnswer] = field(default_factory=list)
+    """Good answers that were not the best."""
     began: float = field(default_factory=time.monotonic)
     """Monotonic time in seconds."""
 
@@ -250,6 +266,7 @@ def record_of(answer: CheckedAnswer, engine: Engine) -> Record:
         figures=asdict(figures),
         voice=asdict(answer.verdict.voice),
         faults=tuple(map(str, answer.faults)),
+        score=dict(answer.score),
         engine=engine.name,
         text=request.text,
         prompt_seconds=round(prompt_length / rate, 3),
@@ -314,7 +331,7 @@ def store_try(store: Store, answer: CheckedAnswer, engine: Engine) -> tuple[int,
         return None
     record = record_of(answer, engine)
     samples = np.clip(speech.samples, -1.0, 1.0)
-    return store.put_try(record, samples, prompt_state(speech, engine)), record
+    return store.put_try(record, samples, prompt_state(speech, engine))
 
 
 def prompt_state(speech: Speech, engine: Engine) -> State | None:

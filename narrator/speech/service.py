@@ -142,7 +142,7 @@ class SpeechService:
         self._stop = threading.Event()
         self._engine_error: EngineUnavailable | None = None
         """The reason why the engine is unavailable."""
-        self._is_random = "seed" in engine.sound_parameters
+        self._is_random = engine.is_random
         self._is_started = threading.Event()
         self._thread: threading.Thread | None = None
 

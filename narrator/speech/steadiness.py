@@ -17,6 +17,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -57,15 +58,19 @@ class VoicedTake:
     """The take that the same speaker's text goes on from, if seams are compared."""
 
     @classmethod
-    def of(cls, record: Record) -> VoicedTake | None:
+    def of(cls, record: Record, min_seconds: float = MIN_SECONDS) -> VoicedTake | None:
         """Returns it for a take with enough voice, of a version that measures voices."""
-        if record.seconds < MIN_SECONDS or not record.voice:
+        if record.seconds < min_seconds or not record.voice:
             return None
         try:
             figures = VoiceFigures(**record.voice)
             return cls(figures, record.seconds, record.level, unpack_timbre(figures.timbre))
         except (TypeError, ValueError):  # of a later version
             return None
+
+
+Term = Literal["voice", "pace", "seam"]
+"""The kind of a deviation, by which tries are chosen."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +88,7 @@ class Measure:
     """Messages for a positive and a negative {deviation}, of a speaker who is usual otherwise."""
     drifts: bool = False
     """True if it tells how a voice is in a chapter, beside another one."""
+    term: Term = "voice"
 
 
 def _pace(take: VoicedTake) -> float | None:
@@ -120,14 +126,14 @@ def _level_at_seam(take: VoicedTake) -> float | None:
     return take.figures.start_level - before.start_level - before.level_change
 
 
-LOUDNESS = "loudness"
+PITCH, LOUDNESS = "pitch", "loudness"
 MEASURES = (
-    Measure("pitch", _pitch, 1.5,
+    Measure(PITCH, _pitch, 1.5,
             "{deviation:.1f} semitones higher than this speaker usually is",
             "{deviation:.1f} semitones lower than this speaker usually is", drifts=True),
     Measure("pace", _pace, 0.2,
             "{percent:.0f} % faster than this speaker usually is",
-            "{percent:.0f} % slower than this speaker usually is", drifts=True),
+            "{percent:.0f} % slower than this speaker usually is", drifts=True, term="pace"),
     Measure(LOUDNESS, lambda take: take.level, 3.0,
             "{deviation:.1f} dB louder than this speaker usually is",
             "{deviation:.1f} dB softer than this speaker usually is", drifts=True),
@@ -141,16 +147,16 @@ MEASURES = (
             "rises by {deviation:.1f} semitones more than usual",
             "falls by {deviation:.1f} semitones more than usual"),
     Measure("pace change", lambda take: take.figures.pace_change, 0.8,
-            "speeds up by {percent:.0f} %", "slows down by {percent:.0f} %"),
+            "speeds up by {percent:.0f} %", "slows down by {percent:.0f} %", term="pace"),
     Measure("loudness change", lambda take: take.figures.level_change, 6.0,
             "swells by {deviation:.1f} dB more than usual",
             "fades by {deviation:.1f} dB more than usual"),
     Measure("pitch at the seam", _pitch_at_seam, 6.0,
             "begins {deviation:.1f} semitones too high for the line before",
-            "begins {deviation:.1f} semitones too low for the line before"),
+            "begins {deviation:.1f} semitones too low for the line before", term="seam"),
     Measure("loudness at the seam", _level_at_seam, 6.0,
             "begins {deviation:.1f} dB too loud for the line before",
-            "begins {deviation:.1f} dB too soft for the line before"),
+            "begins {deviation:.1f} dB too soft for the line before", term="seam"),
 )  # fmt: skip
 TIMBRE = "timbre"
 """The measure of the mean spectrum, whose deviations have no sign."""
@@ -177,6 +183,7 @@ class Deviation:
     """In noticeable deviations."""
     template: str
     """Of the message."""
+    term: Term = "voice"
 
     @property
     def message(self) -> str:
@@ -213,9 +220,9 @@ class UsualVoice:
     """(32,) dB."""
 
     @classmethod
-    def of(cls, takes: Sequence[VoicedTake]) -> UsualVoice | None:
+    def of(cls, takes: Sequence[VoicedTake], min_takes: int = MIN_TAKES) -> UsualVoice | None:
         """Returns what is usual in these takes; None where there are too few."""
-        if len(takes) < MIN_TAKES:
+        if len(takes) < min_takes:
             return None
         medians, spreads = {}, {}
         for measure in MEASURES:
@@ -256,6 +263,7 @@ class UsualVoice:
                     amount / self.spreads[measure.name] * weight,
                     amount / measure.noticeable,
                     measure.more if amount > 0 else measure.less,
+                    measure.term,
                 )
             )
         differences = take.bands - self.bands
@@ -315,12 +323,6 @@ def goes_on(before: Step, step: Step) -> bool:
     """Returns whether a step goes on in the voice and the scene of the step before it."""
     is_same_scene = (before.chapter, before.utterance.scene) == (step.chapter, step.utterance.scene)
     return is_same_scene and voice_name(before) == voice_name(step)
-
-
-def distance(deviations: Iterable[Deviation]) -> float:
-    """Returns how far a take lies from its speaker's usual voice by all measures together, in
-    noticeable deviations."""
-    return math.sqrt(sum(deviation.share**2 for deviation in deviations))
 
 
 def _weight(take: VoicedTake) -> float:

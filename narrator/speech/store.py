@@ -78,6 +78,8 @@ class Record:
     """Fields of `VoiceFigures`; empty in takes of earlier versions."""
     faults: tuple[str, ...] = ()
     """Faults of a failed try, or of a doubtful take."""
+    score: Mapping[str, float] = field(default_factory=dict)
+    """Terms of `scores`, where it was one of several good tries."""
     engine: str = ""
     text: str = ""
     """Spoken text."""
@@ -353,14 +355,11 @@ class Store:
         record: Record,
         samples: NDArray[np.float32],
         state: NDArray[Any] | None = None,
-    ) -> int:
-        """Stores a try that did not become a take, by the key of its step; returns its number.
-
-        Numbers begin with 1.
-
-        Raises StorageError.
-        """
-        return self._write_try(*_encode(record, samples, state))
+    ) -> tuple[int, Record]:
+        """Stores a try that did not become a take, by the key of its step; returns its number, from
+        1, and its record with `content` filled in. Raises StorageError."""
+        record, flac_bytes, state_bytes = _encode(record, samples, state)
+        return self._write_try(record, flac_bytes, state_bytes), record
 
     def _write_try(self, record: Record, flac_bytes: bytes, state: bytes) -> int:
         with self._mutex:

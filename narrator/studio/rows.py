@@ -22,6 +22,7 @@ from narrator.pipeline.manuscript import find_unspoken
 from narrator.pipeline.pickups import Pickup
 from narrator.pipeline.retakes import Try
 from narrator.sound.assemble import Timeline
+from narrator.speech import scores
 from narrator.speech.plan import Step
 from narrator.speech.reasons import Reason
 from narrator.speech.store import Record
@@ -430,7 +431,7 @@ def chunk(plan: BookPlan, step: Step) -> Row:
         "id": step.id,
         "spoken": step.text,
         "expected": round(step.expected, 2),
-        "retakes": "seed" in plan.engines[step.chunk.speaker].sound_parameters,
+        "retakes": plan.engines[step.chunk.speaker].is_random,
         "desk": desk_row(plan, step),
         "tries": tries(plan, step),
     }
@@ -440,7 +441,7 @@ def tries(plan: BookPlan, step: Step) -> list[Row]:
     """Returns rows of the tries of a chunk. Raises StorageError."""
     pin = plan.pins.get(step.key)
     home_key = pin.step if pin else step.key
-    has_seed = "seed" in plan.engines[step.chunk.speaker].sound_parameters
+    has_seed = plan.engines[step.chunk.speaker].is_random
     return [
         _try_row(home_key, step, chunk_try) | {"has_seed": has_seed}
         for chunk_try in retakes.tries_of(plan, step)
@@ -454,6 +455,7 @@ def _try_row(home_key: str, step: Step, chunk_try: Try) -> Row:
         "seconds": round(record.seconds, 2),
         "level": round(record.level, 1),
         "faults": list(record.faults),
+        "score": scores.describe(record.score) if record.score else "",
         "in_use": chunk_try.in_use,
         "pinned": chunk_try.pinned,
         "whole": chunk_try.whole,

@@ -190,3 +190,45 @@ def test_every_chunk_ends_as_it_should_after_as_few_requests_as_may_be(tries):
         assert (len(answer), take) == rule(answer, tries)
         count += 1
     assert count > 50
+
+
+@pytest.mark.parametrize(
+    ("answers", "good_count"),
+    [
+        ("good good good", 3),
+        ("good 5 good failed good", 3),
+        ("5 5 good good good", 3),
+        # so many requests at most as there are tries, and one for each further good answer
+        ("good 5 5 5 5", 1),
+        ("5 good silent good 5", 2),
+    ],
+)
+def test_the_best_of_several_good_answers_is_chosen(answers, good_count):
+    attempts = Attempts(LONG, "en", best_of=3)
+    *others, last = [report(attempts, answer) for answer in answers.split()]
+    assert set(others) <= {Action.RETRY, Action.COMPARE}
+    assert last is Action.CHOOSE
+    assert len(attempts.candidates) == good_count
+    assert attempts.choose(attempts.candidates[-1]) is Action.ACCEPT
+
+
+def test_without_a_good_answer_there_are_as_many_tries_as_for_one():
+    attempts = Attempts(LONG, "en", best_of=3)
+    for answer in ("5", "5", "5"):
+        report(attempts, answer)
+    assert attempts.part == FIRST.rstrip()
+    assert report(attempts, "good") is Action.CONTINUE
+    assert report(attempts, "good") is Action.ACCEPT
+
+
+def test_only_good_answers_to_the_present_prompt_are_chosen_from():
+    attempts = Attempts(SHORT, "en", best_of=2, prompted_by="a")
+    report(attempts, "good")
+    attempts.prompted_by = "b"
+    assert report(attempts, "good") is Action.COMPARE
+    assert report(attempts, "good") is Action.CHOOSE
+    assert [answer.prompted_by for answer in attempts.candidates] == ["b", "b"]
+
+
+def test_an_engine_that_never_varies_is_asked_once():
+    assert report(Attempts(SHORT, "en", best_of=3, is_random=False), "good") is Action.ACCEPT

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -10,7 +11,8 @@ import pytest
 
 from narrator.engines import Request, Speech
 from narrator.pipeline import retakes
-from narrator.pipeline.retakes import RetakeSettings
+from narrator.pipeline.retakes import RetakenChunk, RetakeSettings
+from narrator.speech import scores
 from narrator.speech.store import Store
 from tests import books
 from tests.books import Watcher
@@ -52,8 +54,10 @@ def takes_of(path: Path) -> list[tuple[str, int]]:
     return [(record.content, record.attempt) for record in found if record is not None]
 
 
-def written(folder: Path) -> Path:
-    manifest = books.MANIFEST.replace("chapters:", "chain: {mode: reference}\nchapters:")
+def written(folder: Path, settings: str = "") -> Path:
+    manifest = books.MANIFEST.replace(
+        "chapters:", f"chain: {{mode: reference}}\n{settings}chapters:"
+    )
     return books.brief(folder, manifest, one=TEXT, two="They left.\n")
 
 
@@ -110,32 +114,90 @@ def test_of_new_tries_the_one_in_the_usual_voice_is_pinned(tmp_path):
     path = written(tmp_path)
     books.speak(path, HumEngine(voice=voice))
     hertz_by_seed = {3: 141, 4: 121, 5: 133}
-    engine = HumEngine(voice=lambda request: buzz(request, hertz_by_seed[request.seed]))
-    (retaken,) = retakes.retake(
-        books.read(path, engine),
-        engine,
-        ["1.4"],
-        RetakeSettings(count=3, seed=3),
-        sink=Watcher(),
-        cancel=threading.Event(),
-    )
+    retaken = retaken_with(path, lambda request: buzz(request, hertz_by_seed[request.seed]))
     chosen = dict(retaken.tries)[retaken.pinned]
     assert chosen.seed == 4
-    farthest = max(retaken.distances, key=retaken.distances.__getitem__)
-    assert dict(retaken.tries)[farthest].seed == 3
+    farthest = max((record for _, record in retaken.tries), key=lambda r: scores.total(r.score))
+    assert farthest.seed == 3
 
 
 def test_a_take_that_is_meant_to_sound_otherwise_is_not_chosen_by_the_usual_voice(tmp_path):
     path = written(tmp_path)
     books.speak(path, HumEngine(voice=voice))
-    engine = HumEngine(voice=lambda request: buzz(request, 141 if request.seed == 3 else 120))
+    retaken = retaken_with(
+        path, lambda request: buzz(request, 141 if request.seed == 3 else 120), speed=0.9
+    )
+    assert dict(retaken.tries)[retaken.pinned].seed == 3
+    assert not any("voice" in record.score for _, record in retaken.tries)
+
+
+def retaken_with(
+    path: Path, voice: Callable[[Request], Speech], *, speed: float = 1.0
+) -> RetakenChunk:
+    engine = HumEngine(voice=voice)
     (retaken,) = retakes.retake(
         books.read(path, engine),
         engine,
         ["1.4"],
-        RetakeSettings(count=2, seed=3, speed=0.9),
+        RetakeSettings(count=3, seed=3, speed=speed),
         sink=Watcher(),
         cancel=threading.Event(),
     )
-    assert dict(retaken.tries)[retaken.pinned].seed == 3
-    assert retaken.distances == {}
+    return retaken
+
+
+# -- the best of several ---------------------------------------------------------------------------
+
+BEST_OF = "checks: {best_of: 3}\n"
+
+
+def varied(request: Request) -> Speech:
+    """Tries in other voices: of three, the second and the third are alike."""
+    return buzz(request, (150, 120, 121, 122, 123)[request.attempt % 5])
+
+
+@pytest.fixture(scope="module")
+def chosen(tmp_path_factory: pytest.TempPathFactory) -> list[tuple[str, int]]:
+    path = written(tmp_path_factory.mktemp("chosen"), BEST_OF)
+    books.speak(path, HumEngine(voice=varied))
+    return takes_of(path)
+
+
+def test_the_try_that_is_like_the_others_becomes_the_take(chosen, tmp_path):
+    assert {attempt for _, attempt in chosen} <= {1, 2}
+    path = written(tmp_path, BEST_OF)
+    engine = HumEngine(voice=varied)
+    report, _ = books.speak(path, engine)
+    assert len(engine.requests) == 3 * len(report.plan.steps)
+    step = report.plan.steps[0]
+    take, *others = [kept.record for kept in retakes.tries_of(report.plan, step)]
+    assert [other.faults for other in others] == [(), ()]
+    assert scores.total(take.score) < min(scores.total(other.score) for other in others)
+    odd = next(other for other in others if other.attempt == 0)
+    assert odd.score["voice"] > 2
+
+
+@pytest.mark.parametrize(("slots", "stop"), [(1, None), (8, None), (1, 5), (3, 9)])
+def test_slots_and_interruptions_change_no_choice(slots, stop, chosen, tmp_path):
+    path = written(tmp_path, BEST_OF)
+    if stop:
+        books.speak(path, HumEngine(slots=slots, voice=varied), Watcher(stop_after=stop))
+    books.speak(path, HumEngine(slots=slots, voice=varied))
+    assert takes_of(path) == chosen
+
+
+def test_the_next_best_try_replaces_an_outlier(tmp_path):
+    """Two of three tries at a sentence are in another voice; the third is the speaker's."""
+
+    def misleading(request: Request) -> Speech:
+        is_other = any(word in request.text for word in OTHER_VOICES) and request.attempt < 2
+        return buzz(request, 180 + request.attempt if is_other else 120 + request.attempt)
+
+    path = written(tmp_path, BEST_OF)
+    engine = HumEngine(voice=misleading)
+    report, _ = books.speak(path, engine)
+    assert report.complete
+    assert not report.doubtful
+    other = [step for step in report.plan.steps if any(w in step.text for w in OTHER_VOICES)]
+    assert [report.plan.store.find(step.key).attempt for step in other] == [2, 2]
+    assert len(engine.requests) == 3 * len(report.plan.steps)  # nothing was asked again

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import Generic, Literal, TypeVar
 
@@ -17,7 +17,7 @@ from narrator.errors import EngineUnavailable
 from narrator.sound.timing import WordTimes
 from narrator.speech import checks
 from narrator.speech.hearing import Aligner, Recogniser, SpokenSound, Transcript
-from narrator.speech.hearing.judging import HeardAs, judge
+from narrator.speech.hearing.judging import HeardAs, Judgement, judge
 from narrator.speech.hearing.transcripts import TranscriptStore
 from textbase.languages import primary
 
@@ -35,6 +35,8 @@ class Opinion:
 
     faults: tuple[checks.Fault, ...] = ()
     """Missing and additional words."""
+    odds: float = 0.0
+    """Odds of the worst difference between what was heard and the text; over 1 it is a fault."""
     heard: Transcript | None = None
     """None where it was not heard, or is in a language that the recogniser does not know."""
     times: WordTimes | None = None
@@ -95,16 +97,14 @@ class TakeListener:
             ]
         )
         all_times = self.align(sounds)
-        return [
-            Opinion(
-                ()
-                if transcript is None
-                else self.word_faults(sound.text, sound.language, transcript),
-                transcript,
-                word_times,
-            )
-            for sound, transcript, word_times in zip(sounds, transcripts, all_times, strict=True)
-        ]
+        opinions = []
+        for sound, transcript, word_times in zip(sounds, transcripts, all_times, strict=True):
+            opinion = Opinion(heard=transcript, times=word_times)
+            if transcript is not None:
+                judgement = self.judge(sound.text, sound.language, transcript)
+                opinion = replace(opinion, faults=judgement.faults, odds=judgement.odds)
+            opinions.append(opinion)
+        return opinions
 
     def _should_hear(self, sound: SpokenSound, verdict: checks.Verdict | None) -> bool:
         return self.mode == "all" or verdict is None or checks.is_suspicious(verdict.figures)
@@ -140,11 +140,9 @@ class TakeListener:
                     all_times[index] = WordTimes(aligner.name, words or ())
         return all_times
 
-    def word_faults(
-        self, text: str, language: str, transcript: Transcript
-    ) -> tuple[checks.Fault, ...]:
-        """Returns the faults in the words of a take that should say `text`."""
-        return judge(transcript, text, language, self.error, self.heard_as).faults
+    def judge(self, text: str, language: str, transcript: Transcript) -> Judgement:
+        """Judges the words of a take that should say `text`."""
+        return judge(transcript, text, language, self.error, self.heard_as)
 
     def find_stored(
         self, transcripts: TranscriptStore, content: str, text: str, language: str
