@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from narrator.pipeline.steadiness import Steadiness
 
 MIN_LISTED_SHARE = 0.5
-"""Noticeable deviations from which on a chapter is listed."""
+"""Noticeable deviations from which on a chapter, or a change over the book, is listed."""
 MAX_LISTED_OUTLIERS = 40
 """Takes that are printed; --json has them all."""
 
@@ -56,6 +56,7 @@ def steadiness_json(steadiness: Steadiness) -> dict[str, object]:
             {**asdict(row), "seconds": round(row.seconds, 1), "shares": _rounded(row.shares)}
             for row in steadiness.chapters
         ],
+        "trends": [{**asdict(row), "shares": _rounded(row.shares)} for row in steadiness.trends],
         "outliers": [
             {
                 "id": outlier.step.id,
@@ -86,6 +87,7 @@ def print_steadiness(steadiness: Steadiness) -> None:
         return
     _print_speakers(steadiness)
     _print_chapters(steadiness)
+    _print_trends(steadiness)
     _print_outliers(steadiness)
     if steadiness.too_few:
         out.print(f"too few takes to tell: {', '.join(steadiness.too_few)}")
@@ -122,19 +124,41 @@ def _format_pace(octaves: float | None, spread: float) -> str:
 def _print_chapters(steadiness: Steadiness) -> None:
     """Prints the chapters in which a voice differs from its usual one."""
     rows = [
-        row
+        ((str(row.chapter), row.speaker, str(row.takes)), row.shares)
         for row in steadiness.chapters
-        if max(abs(share) for share in row.shares.values()) >= MIN_LISTED_SHARE
+        if is_listed(row.shares)
     ]
-    if not rows:
+    if rows:
+        out.print("Chapters that differ from the speaker's usual voice (1 is audible):")
+        _print_shares(("chapter", "speaker", "takes"), rows)
+    else:
         out.print("No chapter differs from its speaker's usual voice.")
-        return
-    names = list(rows[0].shares)
-    table = Table("chapter", "speaker", "takes", *names, box=None)
-    for row in rows:
-        shares = (f"{row.shares[name]:+.1f}" if name in row.shares else "" for name in names)
-        table.add_row(str(row.chapter), row.speaker, str(row.takes), *shares)
-    out.print("Chapters that differ from the speaker's usual voice (1 is audible):")
+
+
+def _print_trends(steadiness: Steadiness) -> None:
+    """Prints the voices that change from the beginning of the book to its end."""
+    rows = [
+        ((row.speaker, str(row.takes)), row.shares)
+        for row in steadiness.trends
+        if is_listed(row.shares)
+    ]
+    if rows:
+        out.print("Voices that change from their first takes to their last (1 is audible):")
+        _print_shares(("speaker", "takes"), rows)
+
+
+def is_listed(shares: Mapping[str, float]) -> bool:
+    """Returns whether a voice differs by enough to be listed."""
+    return max(abs(share) for share in shares.values()) >= MIN_LISTED_SHARE
+
+
+def _print_shares(
+    headings: Sequence[str], rows: Sequence[tuple[Sequence[str], Mapping[str, float]]]
+) -> None:
+    names = list(dict.fromkeys(name for _, shares in rows for name in shares))
+    table = Table(*headings, *names, box=None)
+    for cells, shares in rows:
+        table.add_row(*cells, *(f"{shares[name]:+.1f}" if name in shares else "" for name in names))
     out.print(table)
 
 

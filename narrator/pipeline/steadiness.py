@@ -22,6 +22,8 @@ from narrator.speech.store import Record
 
 MIN_CHAPTER_TAKES = 4
 """Takes of a speaker that tell how the voice is in a chapter."""
+_END_SHARE = 5
+"""The first and the last fifth of a speaker's takes are the beginning and the end of the book."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +48,18 @@ class ChapterVoice:
     seconds: float
     shares: Mapping[str, float]
     """Median deviation from what is usual, in noticeable deviations, by measure."""
+
+
+@dataclass(frozen=True, slots=True)
+class VoiceTrend:
+    """How a speaker's voice at the end of the book differs from that at its beginning."""
+
+    speaker: str
+    style: str
+    takes: int
+    """In the beginning, and as many at the end."""
+    shares: Mapping[str, float]
+    """As of `ChapterVoice`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +88,8 @@ class Steadiness:
 
     speakers: Sequence[SpeakerVoice]
     chapters: Sequence[ChapterVoice]
+    trends: Sequence[VoiceTrend]
+    """Of speakers with enough takes: a slow change is small from chapter to chapter."""
     takes: Sequence[ComparedTake]
     """Those that were compared, in the order of the book."""
     too_few: Sequence[str]
@@ -148,6 +164,7 @@ def measure(
         }
     )
     chapters: list[ChapterVoice] = []
+    trends: list[VoiceTrend] = []
     compared: list[ComparedTake] = []
     for name, usual in voices.items():
         compared += [
@@ -155,6 +172,11 @@ def measure(
             for step, take in takes[name]
         ]
         chapters += _chapter_voices(*name, usual, takes[name])
+        voiced_takes = [take for _, take in takes[name]]
+        count = len(voiced_takes) // _END_SHARE
+        if beginning := UsualVoice.of(voiced_takes[:count]):
+            shares = beginning.chapter_shares(voiced_takes[-count:])
+            trends.append(VoiceTrend(*name, count, shares))
     compared.sort(key=lambda take: take.at)
     chapters.sort(key=lambda chapter: (chapter.speaker, chapter.style, chapter.chapter))
     speakers = [SpeakerVoice(*name, usual) for name, usual in voices.items()]
@@ -163,7 +185,7 @@ def measure(
         for speaker, style in takes
         if (speaker, style) not in voices
     ]
-    return Steadiness(speakers, chapters, compared, too_few, unmeasured)
+    return Steadiness(speakers, chapters, trends, compared, too_few, unmeasured)
 
 
 def _with_voice(book: BookPlan, step: Step, record: Record) -> Record:

@@ -99,6 +99,11 @@ def _pitch(take: VoicedTake) -> float | None:
     return semitones(100, take.figures.pitch) if take.figures.pitch else None
 
 
+def _pace_change(take: VoicedTake) -> float | None:
+    """Octaves; the last word of a short take, which all speakers lengthen, is much of its end."""
+    return take.figures.pace_change if take.seconds >= _SETTLED_SECONDS else None
+
+
 _MIN_NOISE_PAUSES = 0.08
 """Share of a take in which its noise is heard alone."""
 _LOWEST_NOISE = -70.0
@@ -142,11 +147,11 @@ MEASURES = (
             "{deviation:.0f} dB less noise in its pauses than this speaker usually has"),
     Measure("echo", lambda take: take.figures.decay or None, 0.07,
             "echoes {deviation:.2f} s longer than this speaker usually does",
-            "echoes {deviation:.2f} s less than this speaker usually does"),
+            "echoes {deviation:.2f} s less than this speaker usually does", drifts=True),
     Measure("pitch change", lambda take: take.figures.pitch_change, 5.0,
             "rises by {deviation:.1f} semitones more than usual",
             "falls by {deviation:.1f} semitones more than usual"),
-    Measure("pace change", lambda take: take.figures.pace_change, 0.8,
+    Measure("pace change", _pace_change, 0.8,
             "speeds up by {percent:.0f} %", "slows down by {percent:.0f} %", term="pace"),
     Measure("loudness change", lambda take: take.figures.level_change, 6.0,
             "swells by {deviation:.1f} dB more than usual",
@@ -290,7 +295,11 @@ class UsualVoice:
                 amount = median(values) - self.medians[measure.name]
                 shares[measure.name] = amount / measure.noticeable
         bands = np.median([take.bands for take in takes], axis=0)
-        shares[TIMBRE] = root_mean_square(bands - self.bands) / NOTICEABLE_TIMBRE
+        squares = root_mean_square(bands - self.bands) ** 2
+        # medians of few takes differ by chance
+        variance = math.pi / 2 * root_mean_square(self.band_spreads) ** 2
+        squares -= variance * (1 / len(takes) + 1 / self.count)
+        shares[TIMBRE] = math.sqrt(max(0.0, squares)) / NOTICEABLE_TIMBRE
         return shares
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from narrator.cli.steadiness import is_listed, print_steadiness
 from narrator.pipeline import book_engines, book_plan, steadiness
 from narrator.pipeline.book_plan import BookPlan, Selection
 from narrator.pipeline.manuscript import read_manuscript
@@ -91,3 +92,27 @@ def test_only_takes_above_one_are_circles_in_the_report(book):
     assert step.id in [circle["place"]["chunk"] for circle in report["outliers"]]
     heights = [circle["height"] for circle in report["outliers"]]
     assert max(height for _, height in report["dots"]) <= 1 < min(heights)
+
+
+def test_a_voice_that_rises_slowly_over_the_book_is_told_though_no_chapter_is(tmp_path, capsys):
+    paragraphs = SENTENCES.strip().replace("\n", "\n\n") + "\n"
+    variants = [paragraphs.replace("the ", word) for word in ("the ", "that ", "our ", "his ")]
+    studios.write(tmp_path, out="\n".join(variants[:2]), home="\n".join(variants[2:]))
+    studios.render(tmp_path)
+    before = plan(tmp_path / "book.yaml")
+    (trend,) = steadiness.measure(before).trends
+    assert (trend.speaker, trend.takes) == ("narrator", len(before.steps) // 5)
+    assert not is_listed(trend.shares)
+    store = Store.open(before.project.takes, writing=True)
+    for number, step in enumerate(before.steps):
+        record = store.find(step.key)
+        assert record is not None
+        semitones = 1.3 * number / len(before.steps)
+        voice = {**record.voice, "pitch": record.voice["pitch"] * 2 ** (semitones / 12)}
+        store.put(replace(record, voice=voice), store.read(step.key)[0], None)
+    found = steadiness.measure(plan(tmp_path / "book.yaml"))
+    assert not any(is_listed(chapter.shares) for chapter in found.chapters)
+    (rise,) = found.trends
+    assert rise.shares["pitch"] - trend.shares["pitch"] == pytest.approx(1.3 * 0.8 / 1.5, abs=0.1)
+    print_steadiness(found)
+    assert "Voices that change from their first takes to their last" in capsys.readouterr().out

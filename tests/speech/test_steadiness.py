@@ -5,7 +5,14 @@ from dataclasses import asdict, replace
 import numpy as np
 import pytest
 
-from narrator.speech.steadiness import MAX_SPREADS, MIN_TAKES, TIMBRE, UsualVoice, VoicedTake
+from narrator.speech.steadiness import (
+    MAX_SPREADS,
+    MIN_TAKES,
+    NOTICEABLE_TIMBRE,
+    TIMBRE,
+    UsualVoice,
+    VoicedTake,
+)
 from narrator.speech.store import Record
 from narrator.speech.voice_figures import BANDS, VoiceFigures, _pack_timbre
 
@@ -30,7 +37,7 @@ def take(
         timbre=_pack_timbre(bands.astype(np.float32)),
     )
     record = Record(
-        "0" * 40, "", 4 * RATE, RATE, 0, 4 * RATE, level + draw.normal(0, 0.3), -3.0,
+        "0" * 40, "", 6 * RATE, RATE, 0, 6 * RATE, level + draw.normal(0, 0.3), -3.0,
         voice={**asdict(voice), **figures},
     )  # fmt: skip
     voiced = VoicedTake.of(record)
@@ -110,6 +117,30 @@ def test_the_same_deviation_counts_less_in_a_short_take():
     high = take(5000, pitch=133.0)
     assert any(one.sticks_out for one in USUAL.deviations(replace(high, seconds=5.0)))
     assert not any(one.sticks_out for one in USUAL.deviations(replace(high, seconds=2.0)))
+
+
+def test_the_long_last_word_of_a_short_take_is_no_change_of_pace():
+    slowing = after(5000, pace_change=-1.5)
+    assert list(outlying(slowing)) == ["pace change"]
+    assert not outlying(replace(slowing, seconds=3.5))
+
+
+def test_a_chapter_of_few_takes_is_not_said_to_sound_otherwise():
+    assert USUAL is not None
+    starts = range(1000, 1400, 4)
+    chapters = [[take(place) for place in range(start, start + 4)] for start in starts]
+    timbres = [USUAL.chapter_shares(takes)[TIMBRE] for takes in chapters]
+    assert max(timbres) < 0.25
+    assert sum(timbres) / len(timbres) < 0.1
+    tilted = [take(place, tilt=1.5) for place in range(1000, 1004)]
+    tilt = np.sqrt(np.square(np.linspace(1.5, -1.5, BANDS)).mean()) / NOTICEABLE_TIMBRE
+    assert USUAL.chapter_shares(tilted)[TIMBRE] == pytest.approx(tilt, rel=0.25)
+
+
+def test_a_chapter_in_another_room_is_told():
+    assert USUAL is not None
+    far = USUAL.chapter_shares([take(place, decay=0.1) for place in range(1000, 1004)])
+    assert far["echo"] > 0.5
 
 
 def test_a_take_that_goes_on_from_none_has_no_seam():

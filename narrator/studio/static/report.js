@@ -293,7 +293,7 @@ function steadiness({ steadiness: all, speech_seconds: length }, hands) {
     words: `${place.chunk}: ${reasons.join("; ")}`,
     onPress: () => hands.press(place),
   }));
-  const measures = all.chapters.length ? Object.keys(all.chapters[0].shares) : [];
+  const measures = [...new Set(all.chapters.flatMap(({ shares }) => Object.keys(shares)))];
   const rows = all.chapters.map(({ chapter, speaker, style, takes, shares }) => [
     chapter,
     own(style ? `${speaker}, ${style}` : speaker),
