@@ -1,6 +1,7 @@
 """Lays out chapters: places takes with their pauses, gains and music.
 
-The pauses are the manifest's, chosen by what follows each chunk; the gains even out the cast. A
+The pauses are the manifest's, chosen by what follows each chunk; the gains even out the cast, and
+the takes of a speaker that lie outside what is usual. A
 chapter's sound has a key of everything that decides it, before any of it is read, so that unchanged
 chapters are not made again. Knows the manifest and the takes; nothing of engines, encoders and
 files.
@@ -8,8 +9,9 @@ files.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from itertools import groupby, pairwise
 from typing import Protocol
 
@@ -20,13 +22,20 @@ from narrator.delivery.folders import Folders
 from narrator.engines.voice import Cast
 from narrator.errors import DamagedTake
 from narrator.project.project import Project
-from narrator.project.schema import Pauses
+from narrator.project.schema import Mastering, Pauses
 from narrator.sound import assemble, mastering, mix
 from narrator.sound.assemble import PlacedTake, Timeline
-from narrator.sound.audio import Samples, resample
+from narrator.sound.audio import SILENCE, Samples, resample
 from narrator.sound.mastering import Polish
 from narrator.sound.mix import Tune
 from narrator.sound.timing import WordTimes
+from narrator.speech.corrections import (
+    Correction,
+    UsualSpeech,
+    correction_of,
+    sound_name,
+    usual_speech,
+)
 from narrator.speech.plan import Step
 from narrator.speech.store import Record
 from narrator.speech.takes import TakeResolver
@@ -110,10 +119,25 @@ class BookSound:
     rate: int
     """Sample rate of the book in Hz: the highest of all its takes, also of other engines and of
     takes to come; 0 as long as there are none."""
+    usual: Mapping[tuple[str, str, str], UsualSpeech] = field(default_factory=dict)
+    """By speaker, and style and language of takes, as far as the manifest has them corrected."""
+
+    def correction(self, step: Step, take: Record) -> Correction:
+        """Returns how a take of a step is corrected."""
+        usual = self.usual.get(_spoken_name(step))
+        return correction_of(step, take, usual) if usual else Correction()
+
+
+def _spoken_name(step: Step) -> tuple[str, str, str]:
+    """Returns speaker, style and language of a step; of several speakers with one voice, each has
+    its own settings."""
+    _, style, language = sound_name(step)
+    return step.chunk.speaker, style, language
 
 
 def book_sound(book: RenderedBook) -> BookSound:
-    """Computes the gains that even out the cast, from all existing takes.
+    """Computes the gains that even out the cast, and what is usual for each speaker, from all
+    existing takes.
 
     Takes that are to be spoken anew count too: a chapter that is made before the others should
     match them.
@@ -126,6 +150,8 @@ def book_sound(book: RenderedBook) -> BookSound:
     """Rate of an engine's takes, by the rate that it states, which may be wrong while its model is
     not installed; 0 where it has no takes."""
     rates = book.rates
+    good_takes: dict[tuple[str, str, str], dict[str, Record]] = defaultdict(dict)
+    sound_names: dict[tuple[str, str, str], tuple[str, str, str]] = {}
     for step in book.steps:
         stated_rate = rates[step.chunk.speaker]
         take_rates.setdefault(stated_rate, 0)
@@ -133,12 +159,33 @@ def book_sound(book: RenderedBook) -> BookSound:
             take_rates[stated_rate] = max(take_rates[stated_rate], record.sample_rate)
             seconds = (record.stop - record.start) / record.sample_rate
             measured[voice_names[step.chunk.speaker]].append((record.level, seconds))
+            sound_names[_spoken_name(step)] = sound_name(step)
+            if not record.faults:
+                good_takes[sound_name(step)][step.key] = record
     rate = 0
     if any(take_rates.values()):
         rate = max(take_rate or stated_rate for stated_rate, take_rate in take_rates.items())
     voice_gains = assemble.speaker_gains(measured, author_gains)
     gains = {speaker: voice_gains[voice_name] for speaker, voice_name in voice_names.items()}
-    return BookSound(gains, assemble.speech_level(measured, voice_gains), rate)
+    usual = {name: usual_speech(takes.values()) for name, takes in good_takes.items()}
+    return BookSound(
+        gains,
+        assemble.speech_level(measured, voice_gains),
+        rate,
+        {
+            spoken_name: _corrected_figures(_mastering(book.project, spoken_name[0]), usual[name])
+            for spoken_name, name in sound_names.items()
+            if name in usual
+        },
+    )
+
+
+def _corrected_figures(settings: Mastering, usual: UsualSpeech) -> UsualSpeech:
+    """Returns what is usual, as far as the settings have takes corrected by it."""
+    return UsualSpeech(
+        usual.level if settings.levelling else None,
+        usual.pace if settings.pace == "keep" else None,
+    )
 
 
 def _lay_out_chapter(
@@ -226,7 +273,7 @@ def delivered_seconds(
 def _expected_take(step: Step, rate: int) -> Record:
     """Returns a take of the expected length, in place of one that does not exist."""
     length = round(step.expected * rate)
-    return Record(step.key, "", length, rate, start=0, stop=length, level=0.0, peak=0.0)
+    return Record(step.key, "", length, rate, start=0, stop=length, level=SILENCE, peak=SILENCE)
 
 
 def _lay_out_takes(
@@ -276,13 +323,14 @@ def _plan_timeline(
     for group, pause_seconds in zip(groups, [*pauses_after, last_rest], strict=True):
         for index, step in enumerate(step for step in group if step.key in takes):
             take, line = takes[step.key], step.chunk.pieces[0].line
+            correction = shared.correction(step, take)
             clips.append(
                 PlacedTake(
                     key=step.key,
                     start=take.start * rate // take.sample_rate,
                     stop=take.stop * rate // take.sample_rate,
-                    gain=shared.gains[step.chunk.speaker],
-                    speed=step.stretch,
+                    gain=shared.gains[step.chunk.speaker] + correction.gain,
+                    speed=step.stretch * correction.speed,
                     pause=0.0 if index else pause_seconds,
                     chunk=step.id,
                     speaker=step.chunk.speaker,
@@ -313,9 +361,13 @@ def written_word_times(takes: TakeResolver, step: Step, take: Record) -> WordTim
 
 
 def _speaker_polish(project: Project, speaker: str) -> Polish:
-    """Returns the filters of a speaker: the speaker's own, else the book's."""
-    settings = project.speakers[speaker].mastering or project.manifest.output.mastering
+    settings = _mastering(project, speaker)
     return Polish(settings.high_pass, settings.de_ess or 0.0)
+
+
+def _mastering(project: Project, speaker: str) -> Mastering:
+    """Returns the settings of a speaker: the speaker's own, else the book's."""
+    return project.speakers[speaker].mastering or project.manifest.output.mastering
 
 
 def pause_between(chunk: Chunk, following: Chunk, pauses: Pauses) -> tuple[float, str]:

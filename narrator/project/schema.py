@@ -128,12 +128,19 @@ VoiceChoice = Annotated[
 
 
 class Mastering(Strict):
-    """Filters for every take of a speaker, before levelling and loudness."""
+    """Filters and corrections for every take of a speaker, before the speakers are levelled with
+    each other and the loudness is set. Takes are not rendered anew."""
 
     high_pass: float | None = Field(default=None, ge=20, le=200)
     """Frequency in Hz below which sound is removed: rumble, hum."""
     de_ess: float | None = Field(default=None, ge=0, le=1)
     """Reduction of sharp s sounds: 0.3 is gentle, up to 4 dB; 1 is up to 12 dB."""
+    levelling: bool = True
+    """True if takes that are louder or softer than the speaker usually is are brought closer to
+    that, unless their text asks for it."""
+    pace: Literal["free", "keep"] = "free"
+    """keep: takes that are much faster or slower than the speaker usually is are stretched by up to
+    6 %."""
 
 
 def _normalize_plays(
@@ -204,7 +211,7 @@ class Speaker(_SpeakerOfEngines):
     """A member of the cast."""
 
     mastering: Mastering | None = None
-    """Filters of this speaker, instead of `output.mastering`."""
+    """Filters and corrections of this speaker, instead of `output.mastering`."""
 
     @model_validator(mode="wrap")
     @classmethod
@@ -410,7 +417,7 @@ class Output(Strict):
     """The retail sample of profiles that require one; by default three minutes of the first
     chapter."""
     mastering: Mastering = Mastering()
-    """Filters for the takes of all speakers without their own."""
+    """Filters and corrections for the takes of all speakers without their own."""
     companions: Annotated[
         tuple[Literal["vtt", "srt", "chapters", "cue", "labels", "readalong"], ...], Distinct
     ] = ()

@@ -346,7 +346,7 @@ def speaker_gains(
     `measured` holds (level in dB, seconds) of every take of a speaker; the median, weighted by
     seconds, is the speaker's level. `author_gains` are added on top.
     """
-    speaker_levels = {name: _weighted_median(takes) for name, takes in measured.items()}
+    speaker_levels = {name: _level(takes) for name, takes in measured.items()}
     audible_levels = [level for level in speaker_levels.values() if level is not None]
     cast_level = median(audible_levels) if audible_levels else 0.0
     gains = {}
@@ -371,16 +371,21 @@ def speech_level(
         for level, seconds in takes
         if level > SILENCE
     ]
-    median_level = _weighted_median(amplified_takes)
+    median_level = weighted_median(amplified_takes)
     return SILENCE if median_level is None else round(median_level / GAIN_STEP_DB) * GAIN_STEP_DB
 
 
-def _weighted_median(takes: Sequence[tuple[float, float]]) -> float | None:
+def _level(takes: Sequence[tuple[float, float]]) -> float | None:
     """Returns the median of levels weighted by seconds; None where nothing is audible."""
-    audible_takes = sorted((level, seconds) for level, seconds in takes if level > SILENCE)
-    seconds_to_median = sum(seconds for _, seconds in audible_takes) / 2
-    for level, seconds in audible_takes:
+    return weighted_median([(level, seconds) for level, seconds in takes if level > SILENCE])
+
+
+def weighted_median(figures: Sequence[tuple[float, float]]) -> float | None:
+    """Returns the median of figures, each with the seconds of sound that it counts for; None for
+    none."""
+    seconds_to_median = sum(seconds for _, seconds in figures) / 2
+    for figure, seconds in sorted(figures):
         seconds_to_median -= seconds
         if seconds_to_median <= 0:
-            return level
+            return figure
     return None

@@ -35,6 +35,7 @@ MIN_SECONDS = 2.0
 """Seconds of speech from which on a take is compared."""
 _SETTLED_SECONDS = 5.0
 """Seconds of speech from which on a take is taken as long."""
+_MIN_WEIGHED_SECONDS = 0.1
 MIN_TAKES = 8
 """Takes that tell what is usual."""
 MAX_SPREADS = 4.0
@@ -254,7 +255,7 @@ class UsualVoice:
 
     def deviations(self, take: VoicedTake) -> list[Deviation]:
         """Returns how far a take lies from this voice, by each measure."""
-        weight = _weight(take)
+        weight = length_weight(take.seconds)
         deviations: list[Deviation] = []
         for measure in MEASURES:
             value = measure.value(take)
@@ -334,9 +335,9 @@ def goes_on(before: Step, step: Step) -> bool:
     return is_same_scene and voice_name(before) == voice_name(step)
 
 
-def _weight(take: VoicedTake) -> float:
+def length_weight(seconds: float) -> float:
     """Returns what a take's deviations count, by its length: means of few words spread more."""
-    return math.sqrt(min(1.0, take.seconds / _SETTLED_SECONDS))
+    return math.sqrt(min(1.0, max(seconds, _MIN_WEIGHED_SECONDS) / _SETTLED_SECONDS))
 
 
 def _spread(values: Sequence[float]) -> float:

@@ -63,5 +63,5 @@ class ChapterLengths:
             takes = {step.key: take for step in steps if (take := chunk_states[step.id].take)}
             return layout.delivered_seconds(book, steps, takes, shared, uses)
 
-        facts = steps, chunk_states, shared.rate, book.project.manifest.pauses, uses
+        facts = steps, chunk_states, shared.rate, shared.usual, book.project.manifest.pauses, uses
         return self._seconds.get(number, facts, lay_out)

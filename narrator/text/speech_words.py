@@ -57,6 +57,10 @@ class SpeechWords:
     honorifics: Mapping[str, str | None]
     adverbs: frozenset[str]
     adjectives: frozenset[str]
+    loud: frozenset[str]
+    """Beginnings of words for a raised voice."""
+    soft: frozenset[str]
+    """Beginnings of words for a lowered voice."""
 
     @property
     def is_known(self) -> bool:
@@ -155,4 +159,6 @@ def speech_of(language: str) -> SpeechWords:
         honorifics=pronouns("honorifics"),
         adverbs=words("adverbs"),
         adjectives=words("adjectives"),
+        loud=words("loud"),
+        soft=words("soft"),
     )
