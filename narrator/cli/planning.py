@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from narrator.pipeline.estimate import EngineShare, Estimate
     from narrator.pipeline.manuscript import Manuscript
     from narrator.pipeline.options import RenderOptions
+    from narrator.speech.corrections import Correction
     from narrator.speech.plan import Step
 
 MAX_LISTED_CHUNKS = 20
@@ -357,6 +358,7 @@ def status(
             out.print_json(data=steadiness_json(measured))
         else:
             print_steadiness(measured)
+            _print_corrections(planned)
             if outliers := measured.outliers:
                 out.print(f"{outliers[0].step.id}: {describe_retake(planned, [outliers[0].step])}")
         return
@@ -368,6 +370,17 @@ def status(
         out.print_json(data=_status_json(planned, deep, damaged_tries))
     else:
         _print_status(planned, deep, damaged_tries)
+
+
+def _print_corrections(book: BookPlan) -> None:
+    """Prints how many takes are corrected for delivery; they were compared as they were spoken."""
+    from narrator.delivery import layout
+
+    if count := len(layout.corrections(book, book.steps)):
+        out.print(
+            f"{pluralize(count, 'take')} of these {'is' if count == 1 else 'are'} corrected in the "
+            "files; `narrator why CHUNK` says how"
+        )
 
 
 def _plan_after_reading_takes(book: BookPlan) -> BookPlan:
@@ -473,20 +486,22 @@ def why(
 ) -> None:
     """Say why chunks will or will not be rendered, and what went into them. With --json: an object
     for one chunk, a list of them for several."""
+    from narrator.delivery import layout
     from narrator.pipeline import book_plan
 
     names, book_path = parse_chunks(chunks, book)
     planned = load_plan(book_path)
     steps = book_plan.find_steps(planned, names)
+    corrections = layout.corrections(planned, steps)
     if as_json:
-        rows = [_why_json(planned, step) for step in steps]
+        rows = [_why_json(planned, step, corrections.get(step.id)) for step in steps]
         out.print_json(data=rows if len(names) > 1 else rows[0])
         return
     hints = describe_other_takes(planned, steps, "why")
     for step in steps:
         if step is not steps[0]:
             out.print()
-        _print_why(planned, step)
+        _print_why(planned, step, corrections.get(step.id))
         if step.id in hints:
             out.print(hints[step.id])
 
@@ -507,7 +522,7 @@ def describe_other_takes(book: BookPlan, steps: Sequence[Step], command: str) ->
     }
 
 
-def _why_json(book: BookPlan, step: Step) -> dict[str, object]:
+def _why_json(book: BookPlan, step: Step, correction: Correction | None) -> dict[str, object]:
     reason, record = book.why[step.key], book.store.find(step.key)
     return {
         "id": step.id,
@@ -517,10 +532,11 @@ def _why_json(book: BookPlan, step: Step) -> dict[str, object]:
         "faults": list(record.faults) if record else [],
         "recipe": dict(step.recipe),
         "attempt": record.attempt if record else None,
+        "correction": asdict(correction) if correction else None,
     }
 
 
-def _print_why(book: BookPlan, step: Step) -> None:
+def _print_why(book: BookPlan, step: Step, correction: Correction | None) -> None:
     from narrator.pipeline import retakes
 
     reason, record = book.why[step.key], book.store.find(step.key)
@@ -535,6 +551,8 @@ def _print_why(book: BookPlan, step: Step) -> None:
         number = next((chunk_try.number for chunk_try in tries if chunk_try.in_use), 1)
         attempt = f", made at attempt {record.attempt + 1}" if record.attempt else ""
         out.print(f"take: {record.seconds:.1f} s, {record.level:.1f} dB, try {number}{attempt}")
+        if correction:
+            out.print(f"corrected in the files: {correction}")
     out.print(f"key: {step.key}" + (f", continues {step.parent[:12]}" if step.parent else ""))
 
 

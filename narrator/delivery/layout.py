@@ -10,7 +10,7 @@ files.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from itertools import groupby, pairwise
 from typing import Protocol
@@ -178,6 +178,14 @@ def book_sound(book: RenderedBook) -> BookSound:
             if name in usual
         },
     )
+
+
+def corrections(book: RenderedBook, steps: Iterable[Step]) -> dict[str, Correction]:
+    """Returns how the takes of steps are corrected, by the ids of those that are."""
+    shared = book_sound(book)
+    takes = ((step, book.takes.current(step)) for step in steps)
+    step_corrections = ((step.id, shared.correction(step, take)) for step, take in takes if take)
+    return {step_id: correction for step_id, correction in step_corrections if correction}
 
 
 def _corrected_figures(settings: Mastering, usual: UsualSpeech) -> UsualSpeech:

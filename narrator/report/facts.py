@@ -30,6 +30,7 @@ from narrator.sound.assemble import Timeline
 from narrator.sound.formats import OUTPUT_SUFFIXES
 from narrator.sound.loudness import Target
 from narrator.speech.checks import concern_of
+from narrator.speech.corrections import Correction
 from narrator.speech.plan import Step
 from narrator.speech.store import Record
 from narrator.text.chunks import group_unison
@@ -95,6 +96,8 @@ class SpeakerFacts:
     level: float | None
     """Median level of its takes, dB."""
     outliers: int
+    corrected: int
+    """Takes whose level or pace is corrected in the files."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -277,6 +280,7 @@ def gather(book: BookPlan, now: datetime | None = None) -> ProjectFacts:
         if (book.pins[step.key].step if step.key in book.pins else step.key) in tried
     }
     paces = tuple(_paces(book.steps, records, passages_by_step))
+    corrections = layout.corrections(book, book.steps)
     compared = steadiness.measure(book, reads_sound=False)
     doubtful = frozenset(step.id for step in book.doubtful)
     steps_by_chapter: dict[int, list[Step]] = defaultdict(list)
@@ -303,15 +307,16 @@ def gather(book: BookPlan, now: datetime | None = None) -> ProjectFacts:
         seconds=sum(chapter.seconds or 0.0 for chapter in chapters),
         characters=account(book, [step for step in book.steps if step.key not in records]),
         chapters=chapters,
-        speakers=tuple(_speakers(book, records, paces)),
+        speakers=tuple(_speakers(book, records, paces, corrections)),
         paces=paces,
         steadiness=compared,
         outlying=tuple((passages_by_step[take.step.id], take) for take in compared.outliers),
         troubles=tuple(_troubles(book, records, tries, passages_by_step)),
-        pauses=tuple(_pauses(book, records, passages_by_step)),
+        pauses=tuple(_pauses(book, records, passages_by_step, corrections)),
         apart=tuple(
             sorted(
-                _uneven_unisons(book, records, passages_by_step), key=lambda unison: -unison.seconds
+                _uneven_unisons(book, records, passages_by_step, corrections),
+                key=lambda unison: -unison.seconds,
             )
         ),
         left_out=tuple(_left_out(book)),
@@ -455,12 +460,16 @@ def _paces(
 
 
 def _speakers(
-    book: BookPlan, records: Mapping[str, Record], paces: Sequence[Pace]
+    book: BookPlan,
+    records: Mapping[str, Record],
+    paces: Sequence[Pace],
+    corrections: Collection[str],
 ) -> Iterator[SpeakerFacts]:
-    """Yields the speakers with text, by share."""
+    """Yields the speakers with text, by share; `corrections` are ids of corrected chunks."""
     seconds: dict[str, float] = defaultdict(float)
     levels: dict[str, list[float]] = defaultdict(list)
     chunks = Counter(step.chunk.speaker for step in book.steps)
+    corrected = Counter(step.chunk.speaker for step in book.steps if step.id in corrections)
     for step in book.steps:
         name, record = step.chunk.speaker, records.get(step.key)
         seconds[name] += step.played_seconds(record)
@@ -477,6 +486,7 @@ def _speakers(
             pace=median(pace.ratio for pace in speaker_paces) if speaker_paces else None,
             level=median(levels[name]) if levels[name] else None,
             outliers=sum(pace.outlier for pace in speaker_paces),
+            corrected=corrected[name],
         )
 
 
@@ -543,8 +553,16 @@ PAUSE_TOLERANCE = 0.02
 """Seconds by which a pause may be heard longer than planned."""
 
 
+def _playback_speed(step: Step, corrections: Mapping[str, Correction]) -> float:
+    """Returns the factor by which a take is sped up in the files."""
+    return step.stretch * corrections.get(step.id, Correction()).speed
+
+
 def _pauses(
-    book: BookPlan, records: Mapping[str, Record], places: Mapping[str, Passage]
+    book: BookPlan,
+    records: Mapping[str, Record],
+    places: Mapping[str, Passage],
+    corrections: Mapping[str, Correction],
 ) -> Iterator[Pause]:
     """Yields the pauses within chapters."""
     first_steps = [step for step in book.steps if not step.with_before]
@@ -557,10 +575,9 @@ def _pauses(
             if record is None or next_record is None:
                 yield Pause(place, kind, seconds)
                 continue
-            shortest_heard = (
-                record.edge_silence_seconds[1] / step.stretch
-                + next_record.edge_silence_seconds[0] / following.stretch
-            )
+            shortest_heard = record.edge_silence_seconds[1] / _playback_speed(
+                step, corrections
+            ) + next_record.edge_silence_seconds[0] / _playback_speed(following, corrections)
             faults = dict.fromkeys(
                 fault
                 for take_record in (record, next_record)
@@ -575,13 +592,17 @@ ENDS_APART = 0.5
 
 
 def _uneven_unisons(
-    book: BookPlan, records: Mapping[str, Record], places: Mapping[str, Passage]
+    book: BookPlan,
+    records: Mapping[str, Record],
+    places: Mapping[str, Passage],
+    corrections: Mapping[str, Correction],
 ) -> Iterator[UnevenUnison]:
     """Yields complete unisons that do not end together."""
     for steps in group_unison(book.steps):
         if len(steps) > 1 and all(step.key in records for step in steps):
             seconds_by_speaker = {
-                unison_step.chunk.speaker: records[unison_step.key].seconds / unison_step.stretch
+                unison_step.chunk.speaker: records[unison_step.key].seconds
+                / _playback_speed(unison_step, corrections)
                 for unison_step in steps
             }
             difference = max(seconds_by_speaker.values()) - min(seconds_by_speaker.values())

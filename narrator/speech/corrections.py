@@ -31,7 +31,7 @@ MAX_PACE_DEVIATION = math.log2(1.10)
 """Octaves from the usual pace within which a take of five seconds or more is left alone. What a
 text should take is estimated: takes of a voice with an even pace spread by 5 to 7 % around it."""
 MAX_STRETCH_PERCENT = 6
-PACE_STEP = 0.02
+PACE_STEP = 0.04
 """Octaves."""
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -9,6 +10,7 @@ import numpy as np
 import pytest
 
 from narrator.cli.steadiness import is_listed, print_steadiness
+from narrator.delivery import layout
 from narrator.pipeline import book_engines, book_plan, steadiness
 from narrator.pipeline.book_plan import BookPlan, Selection
 from narrator.pipeline.manuscript import read_manuscript
@@ -116,3 +118,23 @@ def test_a_voice_that_rises_slowly_over_the_book_is_told_though_no_chapter_is(tm
     assert rise.shares["pitch"] - trend.shares["pitch"] == pytest.approx(1.3 * 0.8 / 1.5, abs=0.1)
     print_steadiness(found)
     assert "Voices that change from their first takes to their last" in capsys.readouterr().out
+
+
+def test_a_take_that_is_corrected_in_the_files_is_reported(book, narrator):
+    before = plan(book)
+    store = Store.open(before.project.takes, writing=True)
+    step = next(step for step in before.steps if "waited for the boat" in step.text)
+    record = store.find(step.key)
+    assert record is not None
+    store.put(replace(record, level=record.level - 4), store.read(step.key)[0], None)
+    code, text, _ = narrator("why", step.id, book, "--draft")
+    assert code == 0
+    correction = layout.corrections(plan(book), before.steps)[step.id]
+    assert 1 < correction.gain < 4
+    assert f"corrected in the files: {correction.gain:.1f} dB louder" in text
+    code, text, _ = narrator("why", step.id, book, "--draft", "--json")
+    assert json.loads(text)["correction"] == {"gain": correction.gain, "speed": 1.0}
+    code, text, _ = narrator("status", book, "--draft", "--steadiness")
+    assert "1 take of these is corrected in the files" in text
+    report = data.report_row(plan(book), facts.gather(plan(book)))
+    assert [speaker["corrected"] for speaker in report["speakers"]] == [1]

@@ -390,13 +390,13 @@ function voices({ speakers }) {
   return [
     table(
       "Voices by share",
-      [["speaker", ""], ["share of speech", "share"], ["percent", "n"], ["speech", "n"], ["lines", "n"], ["pace", "n"], ["level, dB", "n"], ["outliers", "n"]],
+      [["speaker", ""], ["share of speech", "share"], ["percent", "n"], ["speech", "n"], ["lines", "n"], ["pace", "n"], ["level, dB", "n"], ["outliers", "n"], ["corrected", "n"]],
       speakers.map((one) => [
         own(one.name), bar(one.share), (100 * one.share).toFixed(1), clock(one.seconds), grouped(one.chunks),
-        one.pace === null ? "" : one.pace.toFixed(2), one.level === null ? "" : minus(one.level), some(one.outliers),
+        one.pace === null ? "" : one.pace.toFixed(2), one.level === null ? "" : minus(one.level), some(one.outliers), some(one.corrected),
       ]),
     ),
-    note("Shares and speech are as in the panel Cast: at the speakers' speeds, with the expected length of lines that are not rendered. Pace is the median length of takes against what their texts should take: 1.1 is slower. Level is as spoken, before voices are evened out."),
+    note("Shares and speech are as in the panel Cast: at the speakers' speeds, with the expected length of lines that are not rendered. Pace is the median length of takes against what their texts should take: 1.1 is slower. Level is as spoken, before voices are evened out. Corrected lines are brought closer to the speaker's usual level, or pace, in the files."),
   ];
 }
 
