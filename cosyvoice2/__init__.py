@@ -141,6 +141,14 @@ class CosyVoice2:
         """
         return self._encoders.encode(samples, sample_rate)
 
+    def speaker_vector(self, samples: np.ndarray) -> np.ndarray:
+        """Returns the vector (192,) of who speaks in samples (n,) at `sample_rate`, as that of a
+        `reference`: the smaller the angle between two, the more alike the voices.
+
+        Raises CheckpointError.
+        """
+        return self._encoders.speaker_vector(samples, self.sample_rate)
+
     # ---- single networks
 
     def logits(

@@ -108,6 +108,14 @@ class Encoders:
             self._encode_tokens(encoder_samples), mel, self._encode_speaker(encoder_samples)
         )
 
+    def speaker_vector(self, samples: np.ndarray, rate: int) -> np.ndarray:
+        """Returns the vector (192,) of who speaks in mono samples (n,) at 16 kHz or more.
+
+        Raises as `encode`, but has no limit of length.
+        """
+        encoder_samples = audio.resample_audio(samples, rate, features.ENCODER_RATE, sinc=True)
+        return self._encode_speaker(encoder_samples)
+
     def _encode_tokens(self, samples: np.ndarray) -> np.ndarray:
         mel = features.log_mel(samples).T[None]
         length = np.array([mel.shape[2]], np.int32)

@@ -103,6 +103,9 @@ class Speech:
     """A fault that the engine itself noticed, for people; or ""."""
     words: tuple[TimedWord, ...] = ()
     """The words of its text, as the engine divides it, with their times, if the engine knows."""
+    speaker: NDArray[np.float32] | None = None
+    """Embedding (n,) of the voice that it heard in these samples, if it has an encoder of voices:
+    the smaller the angle between two, the more alike they are."""
 
 
 @dataclass(frozen=True, slots=True)

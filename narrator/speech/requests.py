@@ -19,6 +19,7 @@ from narrator.speech.hearing import SpokenSound, word_timings
 from narrator.speech.hearing.listening import Opinion
 from narrator.speech.plan import Step, takes_prompt
 from narrator.speech.store import Record, Store
+from narrator.speech.voice_figures import mean_speaker, pack_speaker
 
 HALVES_GAP_SECONDS = 0.25
 """Seconds of silence between the two halves of a chunk."""
@@ -216,6 +217,9 @@ def check_answer(
         text=request.text,
         words=speech.words,
     )
+    if speech.speaker is not None:
+        voice = replace(verdict.voice, speaker=pack_speaker(speech.speaker))
+        verdict = replace(verdict, voice=voice)
     return CheckedAnswer(request, speech, verdict, prompted_by)
 
 
@@ -284,11 +288,12 @@ def take_of(job: ChunkJob, engine: Engine) -> tuple[Record, audio.Samples]:
     level, peak = audio.measure_level(samples[start:stop], rate)
     if len(attempts.parts) > 1:
         verdict = checks.examine(samples, rate, step.expected, text=step.text)
+        speaker = mean_speaker([answer.verdict.voice.speaker for answer in attempts.accepted])
         record = replace(
             record,
             halves=len(attempts.parts),
             figures=asdict(verdict.figures),
-            voice=asdict(verdict.voice),
+            voice=asdict(replace(verdict.voice, speaker=speaker)),
             text=step.text,
             prompt_text=attempts.parts[-1],
             words=_pack_words(step.text, step.language, attempts.accepted, samples, rate),

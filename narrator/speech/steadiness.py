@@ -28,6 +28,8 @@ from narrator.speech.voice_figures import (
     VoiceFigures,
     root_mean_square,
     semitones,
+    to_unit_length,
+    unpack_speaker,
     unpack_timbre,
 )
 
@@ -55,6 +57,8 @@ class VoicedTake:
     """dB."""
     bands: NDArray[np.float32]
     """As of `unpack_timbre`."""
+    speaker: NDArray[np.float32] | None = None
+    """As of `unpack_speaker`."""
     before: VoicedTake | None = None
     """The take that the same speaker's text goes on from, if seams are compared."""
 
@@ -65,7 +69,8 @@ class VoicedTake:
             return None
         try:
             figures = VoiceFigures(**record.voice)
-            return cls(figures, record.seconds, record.level, unpack_timbre(figures.timbre))
+            bands, speaker = unpack_timbre(figures.timbre), unpack_speaker(figures.speaker)
+            return cls(figures, record.seconds, record.level, bands, speaker)
         except (TypeError, ValueError):  # of a later version
             return None
 
@@ -172,6 +177,14 @@ _MIN_BAND_SPREAD = 0.4
 """dB: bands are quantised, and a speaker who is steadier than this sounds the same."""
 _MIN_DISTANCE_SPREAD = 0.2
 """Least spread of the distances of takes from the usual spectrum, in spreads of its bands."""
+LIKENESS = "likeness"
+"""The measure of the speaker's embedding, where an engine has an encoder of voices; without a
+sign."""
+_UNLIKE_DISTANCES = 2.0
+"""Distance from the usual embedding that is noticed, in those of the speaker's usual takes and
+beyond theirs: encoders have scales of their own."""
+_MIN_UNLIKENESS = 0.02
+"""Least cosine distance of usual takes: nearer ones sound the same."""
 _MIN_SPREADS = 1 / MAX_SPREADS
 """Least spread of a measure, in noticeable deviations: what nobody notices does not stick out."""
 
@@ -220,10 +233,13 @@ class UsualVoice:
     """Takes."""
     medians: Mapping[str, float]
     spreads: Mapping[str, float]
-    """By the names of `MEASURES`; of `TIMBRE`, those of the distances in spreads of the bands."""
+    """By the names of `MEASURES`; of `TIMBRE`, those of the distances in spreads of the bands, and
+    of `LIKENESS`, of the cosine distances."""
     bands: NDArray[np.float32]
     band_spreads: NDArray[np.float32]
     """(32,) dB."""
+    speaker: NDArray[np.float32] | None
+    """As of `unpack_speaker`; None where too few takes have one."""
 
     @classmethod
     def of(cls, takes: Sequence[VoicedTake], min_takes: int = MIN_TAKES) -> UsualVoice | None:
@@ -245,12 +261,23 @@ class UsualVoice:
         distances = np.sqrt(np.square(differences / band_spreads).mean(axis=1)).tolist()
         medians[TIMBRE] = median(distances)
         spreads[TIMBRE] = max(_spread(distances), _MIN_DISTANCE_SPREAD)
+        speaker = _median_speaker(takes)
+        if speaker is not None:
+            distances = [
+                distance
+                for take in takes
+                if (distance := _unlikeness(take.speaker, speaker)) is not None
+            ]
+            medians[LIKENESS] = median(distances)
+            noticeable = _noticeable_unlikeness(medians[LIKENESS])
+            spreads[LIKENESS] = max(_spread(distances), noticeable * _MIN_SPREADS)
         return cls(
             len(takes),
             medians,
             spreads,
             usual_bands.astype(np.float32),
             band_spreads.astype(np.float32),
+            speaker,
         )
 
     def deviations(self, take: VoicedTake) -> list[Deviation]:
@@ -284,6 +311,19 @@ class UsualVoice:
                 "sounds unlike this speaker: the spectrum differs by {deviation:.1f} dB",
             )
         )
+        unlikeness = _unlikeness(take.speaker, self.speaker)
+        if unlikeness is not None:
+            usual_unlikeness = self.medians[LIKENESS]
+            amount = max(0.0, unlikeness - usual_unlikeness)
+            deviations.append(
+                Deviation(
+                    LIKENESS,
+                    amount,
+                    amount / self.spreads[LIKENESS] * weight,
+                    amount / _noticeable_unlikeness(usual_unlikeness),
+                    "sounds less like this speaker than usual",
+                )
+            )
         return deviations
 
     def chapter_shares(self, takes: Sequence[VoicedTake]) -> dict[str, float]:
@@ -301,6 +341,9 @@ class UsualVoice:
         variance = math.pi / 2 * root_mean_square(self.band_spreads) ** 2
         squares -= variance * (1 / len(takes) + 1 / self.count)
         shares[TIMBRE] = math.sqrt(max(0.0, squares)) / NOTICEABLE_TIMBRE
+        unlikeness = _unlikeness(_median_speaker(takes, fewest=1), self.speaker)
+        if unlikeness is not None:
+            shares[LIKENESS] = unlikeness / _noticeable_unlikeness(self.medians[LIKENESS])
         return shares
 
 
@@ -338,6 +381,32 @@ def goes_on(before: Step, step: Step) -> bool:
 def length_weight(seconds: float) -> float:
     """Returns what a take's deviations count, by its length: means of few words spread more."""
     return math.sqrt(min(1.0, max(seconds, _MIN_WEIGHED_SECONDS) / _SETTLED_SECONDS))
+
+
+def _median_speaker(
+    takes: Sequence[VoicedTake], fewest: int = MIN_TAKES
+) -> NDArray[np.float32] | None:
+    """Returns the median embedding; None where too few takes have one, or encoders of two engines
+    have heard them."""
+    embeddings = [take.speaker for take in takes if take.speaker is not None]
+    if len(embeddings) < fewest or len({len(embedding) for embedding in embeddings}) > 1:
+        return None
+    middle: NDArray[np.float32] = np.median(embeddings, axis=0).astype(np.float32)
+    return to_unit_length(middle) if middle.any() else None
+
+
+def _noticeable_unlikeness(usual_unlikeness: float) -> float:
+    """Returns the cosine distance that is noticed, beyond the usual one of a speaker's takes."""
+    return _UNLIKE_DISTANCES * max(usual_unlikeness, _MIN_UNLIKENESS)
+
+
+def _unlikeness(
+    speaker: NDArray[np.float32] | None, usual: NDArray[np.float32] | None
+) -> float | None:
+    """Returns the cosine distance of two embeddings, 0 to 2; None unless one encoder made both."""
+    if speaker is None or usual is None or len(speaker) != len(usual):
+        return None
+    return 1 - float(speaker @ usual)
 
 
 def _spread(values: Sequence[float]) -> float:

@@ -75,6 +75,9 @@ class VoiceFigures:
     """dB, root mean square over all bands, from the first third to the last."""
     timbre: str = ""
     """Its mean spectrum without its level, packed: see `unpack_timbre`."""
+    speaker: str = ""
+    """Its embedding by the engine's own encoder of voices, packed: see `unpack_speaker`; empty
+    where the engine has none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,6 +181,34 @@ def unpack_timbre(text: str) -> NDArray[np.float32]:
     if len(steps) != BANDS:
         raise ValueError(f"a timbre of {len(steps)} bands")
     return (steps - np.float32(128)) / np.float32(4)
+
+
+def pack_speaker(embedding: Floats) -> str:
+    """Packs the direction of an embedding (n,) of finite numbers; "" if it has none."""
+    largest = float(np.abs(embedding).max(initial=0))
+    if not largest:
+        return ""
+    return base64.b64encode(np.rint(embedding * (127 / largest)).astype(np.int8).tobytes()).decode()
+
+
+def unpack_speaker(text: str) -> NDArray[np.float32] | None:
+    """Returns an embedding of length 1; None for "". Raises ValueError."""
+    steps = np.frombuffer(base64.b64decode(text, validate=True), np.int8).astype(np.float32)
+    if len(steps) and not steps.any():
+        raise ValueError("an embedding of zeros")
+    return to_unit_length(steps) if len(steps) else None
+
+
+def mean_speaker(texts: Sequence[str]) -> str:
+    """Returns the mean of packed embeddings of one encoder; "" if one is missing."""
+    embeddings = [unpack_speaker(text) for text in texts]
+    known = [embedding for embedding in embeddings if embedding is not None]
+    return pack_speaker(np.mean(known, axis=0)) if len(known) == len(texts) else ""
+
+
+def to_unit_length(embedding: Floats) -> Floats:
+    """Returns an embedding with a length of 1, which must not be 0."""
+    return embedding / np.linalg.norm(embedding)
 
 
 def semitones(low_hertz: float, high_hertz: float) -> float:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -81,6 +82,26 @@ def test_a_take_in_another_voice_is_tried_again_and_stays_as_a_try(tmp_path):
     (fault,) = store.tries(again["bakery"])[number].faults
     assert fault.startswith("voice: ")
     assert "semitones higher than this speaker usually is" in fault
+
+
+def test_a_take_in_which_the_engine_hears_somebody_else_is_tried_again(tmp_path):
+    """Who speaks is known by the engine's own encoder of voices alone: all sound alike."""
+
+    def voice(request: Request) -> Speech:
+        draw = np.random.default_rng(sum(request.text.encode()) + request.attempt)
+        speaker = np.eye(1, 64, dtype=np.float32)[0] + draw.normal(0, 0.03, 64)
+        if request.attempt == 0 and "bakery" in request.text:
+            speaker = speaker[::-1]
+        return replace(buzz(request, 120), speaker=speaker.astype(np.float32))
+
+    path = written(tmp_path)
+    report, _ = books.speak(path, HumEngine(voice=voice))
+    assert report.complete
+    store = report.plan.store
+    (retried,) = (step for step in report.plan.steps if store.find(step.key).attempt)
+    assert "bakery" in retried.text
+    [record] = store.tries(retried.key).values()
+    assert record.faults == ("voice: sounds less like this speaker than usual",)
 
 
 @pytest.mark.parametrize(("slots", "stop"), [(1, None), (8, None), (1, 5), (3, 9), (3, 15)])

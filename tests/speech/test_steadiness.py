@@ -6,10 +6,12 @@ import numpy as np
 import pytest
 
 from narrator.speech.steadiness import (
+    LIKENESS,
     MAX_SPREADS,
     MIN_TAKES,
     NOTICEABLE_TIMBRE,
     TIMBRE,
+    Deviation,
     UsualVoice,
     VoicedTake,
 )
@@ -43,6 +45,14 @@ def take(
     voiced = VoicedTake.of(record)
     assert voiced is not None
     return voiced
+
+
+def heard(place: int, likeness: float = 1.0, size: int = 192) -> VoicedTake:
+    """A take whose engine has an encoder of voices; `likeness` is 0 for somebody else."""
+    speaker = np.random.default_rng(place).normal(0, 0.03, size)
+    speaker[:2] += likeness, 1 - likeness
+    unit = (speaker / np.linalg.norm(speaker)).astype(np.float32)
+    return replace(take(place), speaker=unit)
 
 
 def after(place: int, **figures: float) -> VoicedTake:
@@ -154,6 +164,40 @@ def test_order_is_of_no_consequence():
     assert second is not None
     assert (first.medians, first.spreads) == (second.medians, second.spreads)
     assert np.array_equal(first.bands, second.bands)
+
+
+def test_a_take_that_is_less_like_its_speaker_sticks_out():
+    usual = UsualVoice.of([heard(place) for place in range(40)])
+    assert usual is not None
+
+    def of_likeness(voiced: VoicedTake) -> list[Deviation]:
+        return [one for one in usual.deviations(voiced) if one.measure == LIKENESS]
+
+    assert not [place for place in range(200, 260) if of_likeness(heard(place))[0].sticks_out]
+    (found,) = of_likeness(heard(300, likeness=0.4))
+    assert found.sticks_out
+    assert found.message == "sounds less like this speaker than usual"
+    assert not of_likeness(take(5))
+    assert not of_likeness(heard(5, size=256))
+
+
+def test_a_chapter_by_somebody_else_differs_in_likeness():
+    usual = UsualVoice.of([heard(place) for place in range(40)])
+    assert usual is not None
+    alike = usual.chapter_shares([heard(place) for place in range(300, 306)])
+    other = usual.chapter_shares([heard(place, likeness=0.4) for place in range(300, 306)])
+    assert alike[LIKENESS] < 0.3
+    assert other[LIKENESS] > 1
+    assert LIKENESS not in usual.chapter_shares([take(place) for place in range(300, 306)])
+
+
+@pytest.mark.parametrize("size", [None, 256])
+def test_without_one_encoder_of_voices_takes_are_compared_by_the_other_measures(size):
+    others = [heard(place, size=size) if size else take(place) for place in range(7, 40)]
+    usual = UsualVoice.of([heard(place) for place in range(7)] + others)
+    assert usual is not None
+    assert usual.speaker is None
+    assert LIKENESS not in {one.measure for one in usual.deviations(heard(50))}
 
 
 def test_few_takes_tell_nothing():

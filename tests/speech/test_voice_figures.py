@@ -5,7 +5,14 @@ import pytest
 
 from narrator.sound.timing import TimedWord
 from narrator.speech.frames import BANDS, analyse_frames
-from narrator.speech.voice_figures import VoiceFigures, measure_voice, unpack_timbre
+from narrator.speech.voice_figures import (
+    VoiceFigures,
+    mean_speaker,
+    measure_voice,
+    pack_speaker,
+    unpack_speaker,
+    unpack_timbre,
+)
 from tests import sounds
 from tests.sounds import RATE, silence
 
@@ -82,3 +89,24 @@ def test_a_take_without_a_voice_has_no_figures():
 def test_a_timbre_that_is_none_is_refused(text):
     with pytest.raises(ValueError):
         unpack_timbre(text)
+
+
+def test_an_embedding_keeps_its_direction_and_not_its_length():
+    embedding = np.random.default_rng(1).normal(0, 5, 192).astype(np.float32)
+    unpacked = unpack_speaker(pack_speaker(embedding))
+    assert unpacked is not None
+    assert np.linalg.norm(unpacked) == pytest.approx(1)
+    assert unpacked @ embedding / np.linalg.norm(embedding) > 0.9999
+    assert unpack_speaker(pack_speaker(np.zeros(3, np.float32))) is None
+
+
+@pytest.mark.parametrize("text", ["AAAA", "not base64!"])
+def test_an_embedding_that_is_none_is_refused(text):
+    with pytest.raises(ValueError):
+        unpack_speaker(text)
+
+
+def test_parts_of_a_take_have_their_mean_embedding_if_all_have_one():
+    parts = [pack_speaker(np.array(vector, np.float32)) for vector in ([1, 0], [0, 3])]
+    assert unpack_speaker(mean_speaker(parts)) == pytest.approx([0.5**0.5, 0.5**0.5])
+    assert mean_speaker([parts[0], ""]) == ""

@@ -203,6 +203,8 @@ def encode_speech(speech: Speech, rate: int) -> tuple[dict[str, Any], dict[str, 
     # else: samples beyond FLAC's range are left to the checks
     if speech.state is not None:
         arrays["state"] = speech.state
+    if speech.speaker is not None:
+        arrays["speaker"] = speech.speaker
     words = [astuple(word) for word in speech.words]
     return {**counts, "stop": speech.stop, "wrong": speech.wrong, "words": words}, arrays
 
@@ -215,7 +217,12 @@ def decode_speech(facts: Mapping[str, Any], arrays: Arrays) -> Speech:
         else:
             samples = arrays["samples"]
         words = tuple(TimedWord(*word) for word in facts["words"])
-        return Speech(samples, arrays.get("state"), **{**facts, "words": words})
+        return Speech(
+            samples,
+            arrays.get("state"),
+            speaker=arrays.get("speaker"),
+            **{**facts, "words": words},
+        )
     except (DamagedTake, KeyError, TypeError) as error:
         raise DamagedParcel(f"a take cannot be read: {error}") from error
 

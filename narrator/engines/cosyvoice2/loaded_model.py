@@ -43,6 +43,10 @@ MAX_CLIP_SECONDS, MAX_PAUSE_SECONDS = 30.0, 0.5
 """Seconds of a clip that the encoder accepts, and seconds that may be cut off its end: a prepared
 clip ends with a pause."""
 
+MIN_SPEAKER_SECONDS, MAX_SPEAKER_SECONDS = 1.0, 6.0
+"""Seconds of a take that tell who speaks, and the most that are heard, from its middle: the model
+waits meanwhile."""
+
 
 @dataclass(frozen=True, slots=True)
 class LoadingCosyVoice2(Loading):
@@ -209,7 +213,22 @@ class LoadedCosyVoice2(LoadedModel):
             wrong=tokens.describe_repetition(
                 model_speech.tokens, np.zeros(0, np.int32) if prefix is None else prefix
             ),
+            speaker=self._speaker_vector(model_speech.samples),
         )
+
+    def _speaker_vector(self, samples: NDArray[np.float32]) -> NDArray[np.float32] | None:
+        """Returns the vector of who speaks in a take; None where it cannot be told."""
+        fewest, most = (
+            round(seconds * self.model.sample_rate)
+            for seconds in (MIN_SPEAKER_SECONDS, MAX_SPEAKER_SECONDS)
+        )
+        if len(samples) < fewest or not np.isfinite(samples).all():
+            return None
+        start = max(0, (len(samples) - most) // 2)
+        try:
+            return self.model.speaker_vector(samples[start : start + most])
+        except ModelError:  # a take is good without it; encoding a clip reports a damaged encoder
+            return None
 
 
 def _continued_prompt(request: Request) -> Prompt | None:

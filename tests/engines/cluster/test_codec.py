@@ -309,12 +309,14 @@ def test_samples_that_no_flac_holds_come_home_as_they_are(samples):
 def test_all_that_an_engine_says_of_a_take_comes_home():
     sound = np.zeros(100, np.float32)
     words = (TimedWord(0, 3, 0.1, 0.35), TimedWord(4, 8, 0.35, 0.5))
-    said = Speech(sound, STATE, "cap", 12, 5, 2**63, "it ran on", words)
+    speaker = np.arange(3, dtype=np.float32)
+    said = Speech(sound, STATE, "cap", 12, 5, 2**63, "it ran on", words, speaker)
     found = home(said)
     assert found.words == words
     assert (found.stop, found.patches, found.tokens, found.seed, found.wrong) == (
         "cap", 12, 5, 2**63, "it ran on",
     )  # fmt: skip
+    assert np.array_equal(found.speaker, speaker)
     assert np.array_equal(found.state, STATE)
     assert found.state.dtype == STATE.dtype
 

@@ -23,6 +23,7 @@ from narrator.engines.cosyvoice2.settings import CosyVoice2Settings, CosyVoice2V
 from narrator.engines.mlx.loaded_model import load_arrays, save_arrays
 from narrator.engines.voice import Voice
 from narrator.errors import EngineFailure, EngineUnavailable
+from speechbase.audio import resample_audio
 from tests.effort import quick
 from tests.engines.builders import ADA, clip, request
 
@@ -284,6 +285,33 @@ def test_a_take_has_its_tokens_and_what_they_show_to_be_wrong(make):
     assert "second time" in model.to_speech(asked, became(np.append(said, said))).wrong
     with pytest.raises(EngineFailure, match="said nothing"):
         model.to_speech(asked, became(said[:0]))
+
+
+def test_a_take_has_the_vector_of_who_speaks_as_a_clip_has(make):
+    model, voice = loaded(make()), clip(1.2)
+    asked = model.model_request(request(voice=CY), print)
+    tokens = np.arange(30, dtype=np.int32)
+    samples = resample_audio(voice.samples, voice.rate, 24_000, sinc=True)
+
+    def heard(samples: np.ndarray) -> np.ndarray | None:
+        spoken = cosyvoice2.Speech(samples, tokens, np.zeros((0, 80)))
+        return model.to_speech(asked, spoken).speaker
+
+    vector, of_clip = heard(samples), model.encode_clip(voice).speaker
+    assert vector is not None
+    assert vector @ of_clip > 0.99 * np.linalg.norm(vector) * np.linalg.norm(of_clip)
+    assert heard(samples[: 24_000 // 2]) is None
+    assert heard(np.full_like(samples, np.nan)) is None
+
+
+def test_a_take_without_an_encoder_is_a_take(make, tmp_path):
+    broken = shutil.copytree(CHECKPOINT, tmp_path / "broken")
+    (broken / "campplus.onnx").write_bytes(b"broken")
+    model = loaded(make(broken))
+    asked = model.model_request(request(voice=CY), print)
+    speech = model.to_speech(asked, became(np.arange(30, dtype=np.int32)))
+    assert speech.speaker is None
+    assert len(speech.samples)
 
 
 @pytest.mark.slow
