@@ -180,7 +180,7 @@ _MIN_DISTANCE_SPREAD = 0.2
 LIKENESS = "likeness"
 """The measure of the speaker's embedding, where an engine has an encoder of voices; without a
 sign."""
-_UNLIKE_DISTANCES = 2.0
+_UNLIKE_DISTANCES = 3.0
 """Distance from the usual embedding that is noticed, in those of the speaker's usual takes and
 beyond theirs: encoders have scales of their own."""
 _MIN_UNLIKENESS = 0.02
