@@ -30,7 +30,14 @@ import soundfile
 from numpy.typing import NDArray
 
 from narrator.speech import checks
-from narrator.speech.steadiness import LIKENESS, MIN_SECONDS, TIMBRE, UsualVoice, VoicedTake
+from narrator.speech.steadiness import (
+    LIKENESS,
+    MIN_SECONDS,
+    PITCH,
+    TIMBRE,
+    UsualVoice,
+    VoicedTake,
+)
 from narrator.speech.voice_figures import to_unit_length, unpack_timbre
 
 Vectors = NDArray[np.float32]
@@ -111,7 +118,7 @@ def equal_error_rate(vectors: Vectors, names: Sequence[str]) -> float:
 def heights(usual: UsualVoice, take: VoicedTake) -> tuple[float, float]:
     """Returns how far a take sticks out by pitch and timbre, and by likeness."""
     by_measure = {one.measure: one.height for one in usual.deviations(take)}
-    figures = max(by_measure.get("pitch", 0.0), by_measure[TIMBRE])
+    figures = max(by_measure.get(PITCH, 0.0), by_measure[TIMBRE])
     return figures, by_measure.get(LIKENESS, 0.0)
 
 

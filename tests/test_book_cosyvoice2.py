@@ -11,9 +11,11 @@ import numpy as np
 import pytest
 
 import cosyvoice2
+from narrator.engines.cosyvoice2 import loaded_model
 from narrator.errors import ManifestError
 from narrator.pipeline import book_engines, book_plan, checking, manuscript
 from narrator.speech.store import Store
+from narrator.speech.voice_figures import unpack_speaker
 from tests import books, small_model
 from tests.small_model import RenderedBook
 
@@ -50,7 +52,8 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 def rendered(tmp_path_factory: pytest.TempPathFactory) -> RenderedBook:
     folder = tmp_path_factory.mktemp("book") / "book"
     path = small_model.write(folder, CHECKPOINT, manifest=MANIFEST, clips=(3.2, 3.2))
-    return small_model.render_watched(path, cosyvoice2.Batch)
+    with mock.patch.object(loaded_model, "MIN_SPEAKER_SECONDS", 0.2):  # takes are short here
+        return small_model.render_watched(path, cosyvoice2.Batch)
 
 
 def same_takes(book: RenderedBook, path: Path, chapters: Collection[int] = (0, 1, 2)) -> None:
@@ -117,6 +120,14 @@ def test_a_take_keeps_its_tokens_which_run_evenly_along_its_sound(rendered):
         record = rendered.store.find(step.key)
         assert abs(960 * len(state) - 24_000 * record.prompt_seconds) < 24
         assert record.samples % 960 == 0
+
+
+def test_a_take_is_kept_with_what_the_models_encoder_hears_in_it(rendered):
+    model = cosyvoice2.load(CHECKPOINT)
+    for step in rendered.steps:
+        embedding = unpack_speaker(rendered.store.find(step.key).voice["speaker"])
+        vector = model.speaker_vector(rendered.store.read(step.key)[0])
+        assert embedding @ vector > 0.99 * np.linalg.norm(vector), step.id
 
 
 @pytest.mark.parametrize(

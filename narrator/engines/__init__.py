@@ -104,8 +104,8 @@ class Speech:
     words: tuple[TimedWord, ...] = ()
     """The words of its text, as the engine divides it, with their times, if the engine knows."""
     speaker: NDArray[np.float32] | None = None
-    """Embedding (n,) of the voice that it heard in these samples, if it has an encoder of voices:
-    the smaller the angle between two, the more alike they are."""
+    """Embedding (n,) of who speaks in these samples, if the engine has an encoder of speakers: the
+    smaller the angle between two, the more alike the voices."""
 
 
 @dataclass(frozen=True, slots=True)

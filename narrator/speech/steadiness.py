@@ -7,7 +7,8 @@ decides how they sound. Each style has its own usual values; one with fewer than
 is not compared, since it is meant to sound otherwise.
 
 What it cannot tell: a voice that was wrong from the first take to the last; another person of the
-same pitch, pace and mean spectrum; a change that the text asks for.
+same pitch, pace and mean spectrum, unless the engine has an encoder of speakers; a change that the
+text asks for.
 """
 
 from __future__ import annotations
@@ -178,7 +179,7 @@ _MIN_BAND_SPREAD = 0.4
 _MIN_DISTANCE_SPREAD = 0.2
 """Least spread of the distances of takes from the usual spectrum, in spreads of its bands."""
 LIKENESS = "likeness"
-"""The measure of the speaker's embedding, where an engine has an encoder of voices; without a
+"""The measure of the speaker's embedding, where the engine has an encoder of speakers; without a
 sign."""
 _UNLIKE_DISTANCES = 3.0
 """Distance from the usual embedding that is noticed, in those of the speaker's usual takes and
@@ -261,7 +262,7 @@ class UsualVoice:
         distances = np.sqrt(np.square(differences / band_spreads).mean(axis=1)).tolist()
         medians[TIMBRE] = median(distances)
         spreads[TIMBRE] = max(_spread(distances), _MIN_DISTANCE_SPREAD)
-        speaker = _median_speaker(takes)
+        speaker = _median_speaker(takes, min_takes)
         if speaker is not None:
             distances = [
                 distance
@@ -341,9 +342,11 @@ class UsualVoice:
         variance = math.pi / 2 * root_mean_square(self.band_spreads) ** 2
         squares -= variance * (1 / len(takes) + 1 / self.count)
         shares[TIMBRE] = math.sqrt(max(0.0, squares)) / NOTICEABLE_TIMBRE
-        unlikeness = _unlikeness(_median_speaker(takes, fewest=1), self.speaker)
+        unlikeness = _unlikeness(_median_speaker(takes, min_takes=1), self.speaker)
         if unlikeness is not None:
-            shares[LIKENESS] = unlikeness / _noticeable_unlikeness(self.medians[LIKENESS])
+            usual_unlikeness = self.medians[LIKENESS]
+            unlikeness -= math.pi / 2 * usual_unlikeness * (1 / len(takes) + 1 / self.count)
+            shares[LIKENESS] = max(0.0, unlikeness) / _noticeable_unlikeness(usual_unlikeness)
         return shares
 
 
@@ -383,13 +386,11 @@ def length_weight(seconds: float) -> float:
     return math.sqrt(min(1.0, max(seconds, _MIN_WEIGHED_SECONDS) / _SETTLED_SECONDS))
 
 
-def _median_speaker(
-    takes: Sequence[VoicedTake], fewest: int = MIN_TAKES
-) -> NDArray[np.float32] | None:
+def _median_speaker(takes: Sequence[VoicedTake], min_takes: int) -> NDArray[np.float32] | None:
     """Returns the median embedding; None where too few takes have one, or encoders of two engines
     have heard them."""
     embeddings = [take.speaker for take in takes if take.speaker is not None]
-    if len(embeddings) < fewest or len({len(embedding) for embedding in embeddings}) > 1:
+    if len(embeddings) < min_takes or len({len(embedding) for embedding in embeddings}) > 1:
         return None
     middle: NDArray[np.float32] = np.median(embeddings, axis=0).astype(np.float32)
     return to_unit_length(middle) if middle.any() else None

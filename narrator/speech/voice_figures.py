@@ -2,7 +2,7 @@
 
 They tell whether a voice holds over a book and within a take; `steadiness.py` compares them. They
 do not tell whose voice it is: two voices of one pitch with the same mean spectrum are the same
-here.
+here, but for the embedding of an engine that has an encoder of speakers.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ class VoiceFigures:
     timbre: str = ""
     """Its mean spectrum without its level, packed: see `unpack_timbre`."""
     speaker: str = ""
-    """Its embedding by the engine's own encoder of voices, packed: see `unpack_speaker`; empty
+    """Its embedding by the engine's own encoder of speakers, packed: see `unpack_speaker`; empty
     where the engine has none."""
 
 

@@ -85,7 +85,7 @@ def test_a_take_in_another_voice_is_tried_again_and_stays_as_a_try(tmp_path):
 
 
 def test_a_take_in_which_the_engine_hears_somebody_else_is_tried_again(tmp_path):
-    """Who speaks is known by the engine's own encoder of voices alone: all sound alike."""
+    """Who speaks is known by the engine's own encoder of speakers alone: all sound alike."""
 
     def voice(request: Request) -> Speech:
         draw = np.random.default_rng(sum(request.text.encode()) + request.attempt)

@@ -48,7 +48,7 @@ def take(
 
 
 def heard(place: int, likeness: float = 1.0, size: int = 192) -> VoicedTake:
-    """A take whose engine has an encoder of voices; `likeness` is 0 for somebody else."""
+    """A take whose engine has an encoder of speakers; `likeness` is 0 for somebody else."""
     speaker = np.random.default_rng(place).normal(0, 0.03, size)
     speaker[:2] += likeness, 1 - likeness
     unit = (speaker / np.linalg.norm(speaker)).astype(np.float32)
@@ -189,6 +189,19 @@ def test_a_chapter_by_somebody_else_differs_in_likeness():
     assert alike[LIKENESS] < 0.3
     assert other[LIKENESS] > 1
     assert LIKENESS not in usual.chapter_shares([take(place) for place in range(300, 306)])
+
+
+def test_of_three_tries_the_one_in_another_voice_is_the_least_like():
+    tries = [heard(1), heard(2), heard(3, likeness=0.3)]
+    usual = UsualVoice.of(tries, min_takes=1)
+    assert usual is not None
+    shares = [
+        deviation.share
+        for voiced in tries
+        for deviation in usual.deviations(voiced)
+        if deviation.measure == LIKENESS
+    ]
+    assert max(shares) == shares[2] > 1
 
 
 @pytest.mark.parametrize("size", [None, 256])
