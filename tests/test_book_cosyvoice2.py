@@ -52,7 +52,7 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 def rendered(tmp_path_factory: pytest.TempPathFactory) -> RenderedBook:
     folder = tmp_path_factory.mktemp("book") / "book"
     path = small_model.write(folder, CHECKPOINT, manifest=MANIFEST, clips=(3.2, 3.2))
-    with mock.patch.object(loaded_model, "MIN_SPEAKER_SECONDS", 0.2):  # takes are short here
+    with mock.patch.object(loaded_model, "MIN_SPEAKER_SECONDS", 0.1):  # takes are short here
         return small_model.render_watched(path, cosyvoice2.Batch)
 
 
