@@ -49,6 +49,20 @@ def _voice(seconds: float, rate: int, seed: int, level: float) -> Samples:
     return np.clip(samples, -1, 1).astype(np.float32)
 
 
+def buzz(seconds: float, hertz: float, *, seed: int, rate: int = RATE) -> Samples:
+    """A voice of one pitch whose higher harmonics come and go; silence at both ends."""
+    draw = np.random.default_rng(seed)
+    times = np.arange(round(seconds * rate)) / rate
+    phase = 2 * np.pi * hertz * times
+    moments = np.arange(0, times[-1] + 0.2, 0.12)
+    sound = sum(
+        np.sin(n * phase) / n * np.interp(times, moments, draw.uniform(0, 2, len(moments)))
+        for n in range(4, 40)
+    ) + sum(np.sin(n * phase) for n in range(1, 4))
+    edge = np.zeros(round(rate / 10))
+    return np.concatenate([edge, 0.03 * sound, edge]).astype(np.float32)
+
+
 def blocks(samples: Samples, size: int = 65536) -> Iterator[Samples]:
     for start in range(0, len(samples), size):
         yield samples[start : start + size]

@@ -115,7 +115,7 @@ def _progress(is_shown: bool) -> Iterator[Callable[[str, int], None]]:
 
 def _describe_outcome(kind: EngineSpec, outcome: PrecisionProbe) -> Iterator[Diagnosis]:
     for figures in outcome.figures:
-        message = _describe_figures(figures)
+        message = f"{kind.title}: {_describe_figures(figures)}"
         yield Diagnosis(
             figures.precision, "ok" if figures.passes else "warn", message, figures=figures
         )

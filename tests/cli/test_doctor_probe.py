@@ -96,7 +96,7 @@ def test_a_precision_whose_takes_are_no_sound_is_not_used(narrator, decoded):
     decoded(NOT_A_NUMBER, VOICE)
     code, said, _ = narrator("doctor", "--probe")
     assert code == 0
-    assert "warn  bfloat16: 0 of 2 takes pass" in said
+    assert "warn  bfloat16: VoxCPM2: 0 of 2 takes pass" in said
     assert "finite: 48000 samples are not numbers" in said
     # the small model is stored in float32
     assert "ok    precision: use float32 for VoxCPM2\n      nothing to set" in said
@@ -129,7 +129,7 @@ def test_a_precision_that_memory_does_not_hold_is_not_tried(narrator, decoded, m
     )
     code, found = probed(narrator)
     assert code == 0
-    assert found["float32"]["said"] == "it wants about 99.0 GB, 48.0 GB can be had"
+    assert found["float32"]["said"] == "VoxCPM2: it wants about 99.0 GB, 48.0 GB can be had"
     assert found["precision"]["said"] == "use bfloat16 for VoxCPM2"
     assert "`engine: {name: voxcpm2, dtype: bfloat16}`" in found["precision"]["todo"]
 

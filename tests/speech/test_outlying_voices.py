@@ -15,7 +15,7 @@ from narrator.pipeline import retakes
 from narrator.pipeline.retakes import RetakenChunk, RetakeSettings
 from narrator.speech import scores
 from narrator.speech.store import Store
-from tests import books
+from tests import books, sounds
 from tests.books import Watcher
 from tests.fakes import RATE, HumEngine
 
@@ -34,17 +34,8 @@ def voice(request: Request) -> Speech:
 
 
 def buzz(request: Request, hertz: float) -> Speech:
-    """A voice whose higher harmonics come and go."""
-    draw = np.random.default_rng(sum(request.text.encode()) + request.attempt)
-    times = np.arange(round(request.expected * RATE)) / RATE
-    phase = 2 * np.pi * hertz * times
-    moments = np.arange(0, times[-1] + 0.2, 0.12)
-    sound = sum(
-        np.sin(n * phase) / n * np.interp(times, moments, draw.uniform(0, 2, len(moments)))
-        for n in range(4, 40)
-    ) + sum(np.sin(n * phase) for n in range(1, 4))
-    edge = np.zeros(RATE // 10)
-    samples = np.concatenate([edge, 0.03 * sound, edge]).astype(np.float32)
+    seed = sum(request.text.encode()) + request.attempt
+    samples = sounds.buzz(request.expected, hertz, seed=seed, rate=RATE)
     return Speech(samples, np.ones((2, 4, 3), np.float32))
 
 
