@@ -53,12 +53,16 @@ def buzz(seconds: float, hertz: float, *, seed: int, rate: int = RATE) -> Sample
     """A voice of one pitch whose higher harmonics come and go; silence at both ends."""
     draw = np.random.default_rng(seed)
     times = np.arange(round(seconds * rate)) / rate
-    phase = 2 * np.pi * hertz * times
     moments = np.arange(0, times[-1] + 0.2, 0.12)
-    sound = sum(
-        np.sin(n * phase) / n * np.interp(times, moments, draw.uniform(0, 2, len(moments)))
-        for n in range(4, 40)
-    ) + sum(np.sin(n * phase) for n in range(1, 4))
+    first = np.exp(2j * np.pi * hertz * times)
+    harmonic, sound = first.copy(), np.zeros(len(times))
+    for number in range(1, 40):
+        if number < 4:
+            sound += harmonic.imag
+        else:
+            strengths = draw.uniform(0, 2, len(moments)) / number
+            sound += harmonic.imag * np.interp(times, moments, strengths)
+        harmonic *= first
     edge = np.zeros(round(rate / 10))
     return np.concatenate([edge, 0.03 * sound, edge]).astype(np.float32)
 
