@@ -144,6 +144,18 @@ def test_a_shout_that_is_written_so_is_left_alone(book):
     assert corrections(plan(book)) == {}
 
 
+def test_a_style_is_not_compared_with_other_takes(book):
+    written = book.parent / "text" / "two.md"
+    written.write_text(written.read_text() + f"\n\nnarrator (shouting): {LOUD}\n")
+    speakers = "speakers: {narrator: {}}\n"
+    plan(book, speakers)
+    books.speak(book, ENGINE)
+    styled = plan(book, speakers)
+    assert styled.steps[-1].style == "shouting"
+    assert styled.takes.take(styled.steps[-1].key).level > -24
+    assert list(layout.corrections(styled, styled.steps)) == ["1.2"]
+
+
 def test_a_new_take_moves_no_other_chapter(book):
     before = plan(book)
     written = book.parent / "text" / "two.md"
@@ -199,3 +211,12 @@ def test_a_stretched_take_keeps_later_ones_their_pauses(book):
     )
     longer = kept.timeline.length - free.timeline.length
     assert longer == pytest.approx(lengths[fast] / 0.94 - lengths[fast], abs=0.01 * RATE)
+
+
+def test_the_length_of_a_chapter_is_known_before_its_sound(book):
+    kept = plan(book, STEADY_PACE)
+    takes = {step.key: kept.takes.take(step.key) for step in kept.steps}
+    for number, sound in enumerate(layout.lay_out_chapters(kept, [0, 1])):
+        steps = [step for step in kept.steps if step.chapter == number]
+        seconds = layout.delivered_seconds(kept, steps, takes, layout.book_sound(kept), ())
+        assert seconds == sound.timeline.seconds
