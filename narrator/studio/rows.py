@@ -425,25 +425,36 @@ def render_reason(plan: BookPlan, step: Step, state: str) -> str:
 # -- a chunk ---------------------------------------------------------------------------------------
 
 
-def chunk(plan: BookPlan, step: Step) -> Row:
+def chunk(view: ProjectSnapshot, step: Step) -> Row:
     """Returns what the row of a chunk in its chapter does not have. Raises StorageError."""
+    plan = view.book
+    take_rows = [
+        row | {"correction": str(view.book_sound.correction(step, chunk_try.record))}
+        if chunk_try.in_use
+        else row
+        for chunk_try, row in _rows_of_tries(plan, step)
+    ]
     return {
         "id": step.id,
         "spoken": step.text,
         "expected": round(step.expected, 2),
         "retakes": plan.engines[step.chunk.speaker].is_random,
         "desk": desk_row(plan, step),
-        "tries": tries(plan, step),
+        "tries": take_rows,
     }
 
 
 def tries(plan: BookPlan, step: Step) -> list[Row]:
     """Returns rows of the tries of a chunk. Raises StorageError."""
+    return [row for _, row in _rows_of_tries(plan, step)]
+
+
+def _rows_of_tries(plan: BookPlan, step: Step) -> list[tuple[Try, Row]]:
     pin = plan.pins.get(step.key)
     home_key = pin.step if pin else step.key
     has_seed = plan.engines[step.chunk.speaker].is_random
     return [
-        _try_row(home_key, step, chunk_try) | {"has_seed": has_seed}
+        (chunk_try, _try_row(home_key, step, chunk_try) | {"has_seed": has_seed})
         for chunk_try in retakes.tries_of(plan, step)
     ]
 

@@ -110,7 +110,7 @@ class ViewRoutes:
 
         def make_row(view: ProjectSnapshot) -> rows.Row:
             step = view.step(request.path_params["id"])
-            row = rows.chunk(view.book, step)
+            row = rows.chunk(view, step)
             if person.rights is Rights.LISTEN:
                 return row
             return row | {"paragraph": _paragraph_row(view, step)}

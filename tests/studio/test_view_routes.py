@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from narrator.studio import quick_speech
+from narrator.speech.corrections import UsualSpeech
+from narrator.studio import quick_speech, rows
 from tests import studios
 from tests.studios import Opened
 
@@ -59,6 +61,18 @@ def test_a_chunk_has_its_tries(shared: Opened) -> None:
     sound = shared.page.get(only["url"])
     assert sound.headers["content-type"] == "audio/wav"
     assert sound.data.startswith(b"RIFF")
+
+
+def test_a_take_in_use_tells_how_it_is_corrected_in_the_files(shared: Opened) -> None:
+    view = shared.session.view
+    step = view.step("1.3")
+    record = view.book.takes.take(step.key)
+    assert record is not None
+    name = (step.chunk.speaker, step.style or "", step.language.lower())
+    usual = {name: UsualSpeech(level=record.level - 8)}
+    louder = replace(view, book_sound=replace(view.book_sound, usual=usual))
+    assert rows.chunk(louder, step)["tries"][0]["correction"].endswith("dB softer")
+    assert rows.chunk(view, step)["tries"][0]["correction"] == ""
 
 
 def test_what_is_not_there_is_said_in_a_line(shared: Opened) -> None:

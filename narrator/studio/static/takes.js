@@ -222,6 +222,7 @@ function figures(one) {
     one.ratio === null || one.ratio === undefined
       ? null
       : `${Math.round(one.ratio * 100)} % of the expected length`,
+    one.correction ? `in the files ${one.correction}` : null,
     one.score ? `score ${one.score} (less is better)` : null,
     one.whole === false ? "a part of it" : null,
     modeWords(one.mode) || null,
