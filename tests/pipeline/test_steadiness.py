@@ -88,7 +88,7 @@ def test_only_takes_above_one_are_circles_in_the_report(book):
     step = next(step for step in before.steps if "basket of apples" in step.text)
     record = store.find(step.key)
     assert record is not None
-    voice = {**record.voice, "pitch": 1.4 * record.voice["pitch"]}
+    voice = {**record.voice, "pitch": 1.6 * record.voice["pitch"]}
     store.put(replace(record, voice=voice, words=""), store.read(step.key)[0], None)
     report = data.report_row(plan(book), facts.gather(plan(book)))["steadiness"]
     assert step.id in [circle["place"]["chunk"] for circle in report["outliers"]]
