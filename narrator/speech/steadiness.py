@@ -283,7 +283,7 @@ class UsualVoice:
 
     def deviations(self, take: VoicedTake) -> list[Deviation]:
         """Returns how far a take lies from this voice, by each measure."""
-        weight = length_weight(take.seconds)
+        weight = _weight(take)
         deviations: list[Deviation] = []
         for measure in MEASURES:
             value = measure.value(take)
@@ -382,10 +382,15 @@ def goes_on(before: Step, step: Step) -> bool:
 
 
 def length_weight(seconds: float) -> float:
-    """Returns what a take's deviations count, by its length: means of few words spread more. In
-    takes of Kokoro of 2 to 2.5 s pitch, pace, loudness, timbre and echo spread 1.6 to 6 times as
-    much as from 5 s on, in those of 3 to 4 s 1.3 to 2.7 times."""
-    return min(1.0, max(seconds, _MIN_WEIGHED_SECONDS) / _SETTLED_SECONDS) ** 0.75
+    """Returns what a take's deviations count, by its length: means of few words spread more."""
+    return math.sqrt(min(1.0, max(seconds, _MIN_WEIGHED_SECONDS) / _SETTLED_SECONDS))
+
+
+def _weight(take: VoicedTake) -> float:
+    """Returns what a take's deviations count beside its speaker's spreads. In takes of Kokoro of 2
+    to 2.5 s pitch, pace, loudness, timbre and echo spread 1.6 to 6 times as much as from 5 s on, in
+    those of 3 to 4 s 1.3 to 2.7 times."""
+    return length_weight(take.seconds) ** 1.5
 
 
 def _median_speaker(takes: Sequence[VoicedTake], min_takes: int) -> NDArray[np.float32] | None:
