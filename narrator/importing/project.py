@@ -352,8 +352,8 @@ def folder_name(title: str) -> str:
 # -- book.yaml -------------------------------------------------------------------------------------
 
 _CHUNK_ROWS = (
-    "# Text with a style is spoken in chunks of 10 to 12 s: in longer ones models are reported to",
-    "# speed up whatever the style says.",
+    "# Text with a style is spoken in chunks of 10 to 12 s: in longer ones VoxCPM2 is reported to",
+    "# speed up, whatever the style says.",
     "chunks: {styled_seconds: 12}",
     "",
 )
