@@ -54,6 +54,7 @@ from narrator.speech.frames import (
     mel_bands,
     pool_frames,
 )
+from narrator.speech.leaks import ContinuedSound, leaked_seconds, starts_with_short_word
 from narrator.speech.voice_figures import VoiceFigures, measure_voice
 
 if TYPE_CHECKING:
@@ -123,6 +124,8 @@ class TakeFigures:
     """dB of a breath that is cut at an edge, against the speech."""
     chirp: float = 0.0
     """A tone, a hiss or a remnant of the prompt before the speech."""
+    leak: float = 0.0
+    """Sound at the start that is the end of the prompt."""
     whistle: float = 0.0
     """The longest tone that is no voice, alone or under speech."""
     noise: float = 0.0
@@ -159,6 +162,7 @@ class _Take:
     max_deviation: float = MAX_DEVIATION_DB
     median_ratio: float | None = None
     has_text: bool = True
+    prompt_name: str = ""
 
     @property
     def onset(self) -> float:
@@ -278,6 +282,8 @@ CHECKS = (
           "a breath is cut at an edge, {take.breath_depth:.0f} dB under speech"),
     Check("chirp", "sound", 2, lambda take: take.figures.chirp, MIN_CHIRP_SECONDS,
           "{figure:.2f} s of a sound before the speech", suspicious=0.02),
+    Check("leak", "edge", 4, lambda take: take.figures.leak, MIN_CHIRP_SECONDS,
+          "begins with the end of {take.prompt_name}, {figure:.2f} s of it"),
     # feedback, a beep, a drone
     Check("whistle", "sound", 5, lambda take: take.figures.whistle, 0.3,
           "{figure:.2f} s of a tone", suspicious=0.24),
@@ -314,6 +320,7 @@ def examine(
     tokens: int = 0,
     text: str = "",
     words: Sequence[TimedWord] = (),
+    before: ContinuedSound | None = None,
 ) -> Verdict:
     """Measures a take of mono samples and lists its faults.
 
@@ -324,7 +331,8 @@ def examine(
     `max_deviation`: the dB that a take may differ from `median_level`. `tokens`: the number of
     those of the text, 0 where unknown. Without the text, only long repeats count as faults, since
     the text may repeat itself. `words`: those that the engine has timed: what it ends late is no
-    tail.
+    tail. `before`: the sound that the engine was asked to continue. Raises DamagedTake if that
+    cannot be read.
     """
     if not len(samples):
         return Verdict(TakeFigures(), (_fault("silent", "no samples"),))
@@ -358,6 +366,7 @@ def examine(
         click=round(edge_figures.click, 2),
         torn=round(edge_figures.torn, 2),
         chirp=round(_chirp_seconds(frames, onset, text), 3),
+        leak=round(leaked_seconds(frames, rate, text, before), 3) if before else 0.0,
         whistle=round(_tone_seconds(frames), 3),
         noise=round(longest_run(frames.is_noise) * SLOW_FRAME_SECONDS, 3),
         tail=round(_tail_seconds(frames, words[-1].stop if words else 0.0), 3),
@@ -365,7 +374,14 @@ def examine(
         per_token=round(len(latents) / tokens, 3) if latents is not None and tokens else 0.0,
     )
     take = _Take(
-        figures, expected_seconds, is_capped, median_level, max_deviation, median_ratio, bool(text)
+        figures,
+        expected_seconds,
+        is_capped,
+        median_level,
+        max_deviation,
+        median_ratio,
+        bool(text),
+        before.name if before else "",
     )
     faults = [fault for check in CHECKS if (fault := check.find(take))]
     if engine_fault:
@@ -492,8 +508,6 @@ _MAX_LEFTOVER_FRAMES, _ABRUPT_DB = 25, -20.0
 speech: it has no onset."""
 _MIN_SOUND_DB = -25.0
 """Level of a sound's loudest frame, relative to speech; trimming removes what is softer."""
-_MAX_SHORT_WORD_LETTERS = 6
-"""Letters of a word so short that it is spoken in the time of a leftover."""
 
 
 def _chirp_seconds(frames: Frames, onset_level: float, text: str) -> float:
@@ -536,14 +550,8 @@ def _is_leftover(frames: Frames, silence_frames: int, onset_level: float, text: 
     starts_loud = bool(frames.levels[0] > frames.speech_level + _ABRUPT_DB)
     is_isolated = silence_frames >= _BURST_SILENCE_FRAMES
     return onset_level > MAX_ONSET_DB or (
-        starts_loud and is_isolated and not _starts_with_short_word(text)
+        starts_loud and is_isolated and not starts_with_short_word(text)
     )
-
-
-def _starts_with_short_word(text: str) -> bool:
-    """Returns whether a text begins with a short word, followed by a punctuation mark."""
-    match = re.match(r"[^\w]*(\w[\w'’]*)\s*[^\w\s'’]", text)
-    return match is not None and len(match[1]) <= _MAX_SHORT_WORD_LETTERS
 
 
 def _is_single_tone(frames: Frames, min_share: float) -> Flags:

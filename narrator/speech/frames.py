@@ -22,6 +22,8 @@ POOLED_FRAMES = 4
 """Frames of a slow frame: 40 ms, as long as one of the model's latents."""
 BANDS = 32
 """Bands of `mel_bands`."""
+_BAND_HERTZ = (100.0, 7500.0)
+"""The lowest and the highest frequency of the bands."""
 SLOW_FRAME_SECONDS = POOLED_FRAMES * HOP_SECONDS
 
 PAUSE_DB, PAUSE_OVER_NOISE_DB = -40.0, 6.0
@@ -131,8 +133,26 @@ def join_runs(flags: Flags, max_gap: int) -> NDArray[np.intp]:
 
 def mel_bands(frames: Frames) -> Floats:
     """Returns (slow frames, BANDS): the power in bands from 100 Hz to 7.5 kHz on the mel scale."""
-    filters = _mel_filters(len(frames.bin_hertz), float(frames.bin_hertz[1]))
-    return np.einsum("ij,kj->ik", frames.slow_power, filters)
+    return _filter_bands(frames.slow_power, frames.bin_hertz)
+
+
+def fast_mel_bands(frames: Frames, count: int | None = None) -> Floats:
+    """Returns (frames, BANDS): as `mel_bands`, of the first `count` frames, or of all."""
+    return _filter_bands(frames.power[:count], frames.bin_hertz)
+
+
+def _filter_bands(power: Floats, bin_hertz: NDArray[np.float64]) -> Floats:
+    filters = _mel_filters(len(bin_hertz), float(bin_hertz[1]))
+    return np.einsum("ij,kj->ik", power, filters)
+
+
+def band_octaves() -> NDArray[np.float64]:
+    """Returns (BANDS,): the octaves of the bands' centres above the lowest one."""
+    lowest_mel, highest_mel = _to_mel(np.array(_BAND_HERTZ))
+    mels = np.linspace(lowest_mel, highest_mel, BANDS + 2)[1:-1]
+    hertz = 700 * (10 ** (mels / 2595) - 1)
+    octaves: NDArray[np.float64] = np.log2(hertz / hertz[0])
+    return octaves
 
 
 @functools.lru_cache(maxsize=4)
@@ -142,7 +162,8 @@ def _mel_filters(bin_count: int, bin_width: float) -> Floats:
     Each has a sum of 1; `bin_width` is in Hz.
     """
     hertz = np.arange(bin_count) * bin_width
-    lowest_mel, highest_mel = _to_mel(np.array([100.0, min(7500.0, hertz[-1])]))
+    lowest, highest = _BAND_HERTZ
+    lowest_mel, highest_mel = _to_mel(np.array([lowest, min(highest, hertz[-1])]))
     corners = np.linspace(lowest_mel, highest_mel, BANDS + 2)
     mels = _to_mel(hertz)[:, None]
     rising = (mels - corners[:-2]) / (corners[1:-1] - corners[:-2])

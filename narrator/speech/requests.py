@@ -17,6 +17,7 @@ from narrator.speech import checks
 from narrator.speech.attempts import DEFAULT_TRIES, Attempts, max_requests
 from narrator.speech.hearing import SpokenSound, word_timings
 from narrator.speech.hearing.listening import Opinion
+from narrator.speech.leaks import PROMPT_SECONDS, ContinuedSound
 from narrator.speech.plan import Step, takes_prompt
 from narrator.speech.store import Record, Store
 from narrator.speech.voice_figures import mean_speaker, pack_speaker
@@ -201,7 +202,7 @@ def check_answer(
     """Checks an answer by its signal.
 
     The medians are those of the speaker's `TakeFigures.level` and `TakeFigures.ratio`, None while
-    unknown; `prompted_by` is the content of the take that it continues.
+    unknown; `prompted_by` is the content of the take that it continues. Raises DamagedTake.
     """
     verdict = checks.examine(
         speech.samples,
@@ -216,11 +217,26 @@ def check_answer(
         tokens=speech.tokens,
         text=request.text,
         words=speech.words,
+        before=_continued_sound(request, engine.sample_rate),
     )
     if speech.speaker is not None:
         voice = replace(verdict.voice, speaker=pack_speaker(speech.speaker))
         verdict = replace(verdict, voice=voice)
     return CheckedAnswer(request, speech, verdict, prompted_by)
+
+
+def _continued_sound(request: Request, rate: int) -> ContinuedSound | None:
+    """Returns the sound that an engine may have taken for the beginning of a request's text."""
+    if request.prompt:
+        return ContinuedSound("the line before", request.prompt.text, request.prompt.samples)
+    if (reference := request.reference) and request.mode != "zero-shot":
+        length = round(PROMPT_SECONDS * reference.rate)
+        return ContinuedSound(
+            "the voice's reference",
+            reference.transcript,
+            lambda: audio.resample(reference.samples[-length:], reference.rate, rate),
+        )
+    return None
 
 
 def sound_of(answer: CheckedAnswer, engine: Engine) -> SpokenSound:

@@ -16,13 +16,14 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import median
 from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from narrator.speech.frames import band_octaves
 from narrator.speech.plan import Step
 from narrator.speech.store import Record
 from narrator.speech.voice_figures import (
@@ -89,7 +90,7 @@ class Measure:
     """None where the take does not tell."""
     noticeable: float
     """The deviation from which on listeners notice it between two passages, in semitones, octaves
-    of pace, dB, or seconds of echo."""
+    of pace, dB, dB an octave, or seconds of echo."""
     more: str
     less: str
     """Messages for a positive and a negative {deviation}, of a speaker who is usual otherwise."""
@@ -138,6 +139,35 @@ def _level_at_seam(take: VoicedTake) -> float | None:
     return take.figures.start_level - before.start_level - before.level_change
 
 
+_OCTAVES = band_octaves() - band_octaves().mean()
+"""(32,): of the bands of a timbre, from their middle."""
+
+
+def _brightness_at_seam(take: VoicedTake) -> float | None:
+    """dB an octave by which the spectrum rises more than that of the take before.
+
+    Of whole takes: the last third and the first have too few sounds to tell.
+    """
+    if take.before is None:
+        return None
+    return float((take.bands - take.before.bands) @ _OCTAVES / (_OCTAVES @ _OCTAVES))
+
+
+def _noise_at_seam(take: VoicedTake) -> float | None:
+    """dB of noise more than in the take before."""
+    if take.before is None:
+        return None
+    noise, noise_before = _noise(take), _noise(take.before)
+    return None if noise is None or noise_before is None else noise - noise_before
+
+
+def _echo_at_seam(take: VoicedTake) -> float | None:
+    """Seconds of echo more than in the take before."""
+    if take.before is None or not (take.figures.decay and take.before.figures.decay):
+        return None
+    return take.figures.decay - take.before.figures.decay
+
+
 PITCH, LOUDNESS = "pitch", "loudness"
 MEASURES = (
     Measure(PITCH, _pitch, 1.5,
@@ -169,9 +199,23 @@ MEASURES = (
     Measure("loudness at the seam", _level_at_seam, 6.0,
             "begins {deviation:.1f} dB too loud for the line before",
             "begins {deviation:.1f} dB too soft for the line before", term="seam"),
+    Measure("spectrum at the seam", _brightness_at_seam, 1.5,
+            "sounds brighter than the line before, by {deviation:.1f} dB an octave",
+            "sounds duller than the line before, by {deviation:.1f} dB an octave", term="seam"),
+    Measure("noise at the seam", _noise_at_seam, 12.0,
+            "{deviation:.0f} dB more noise in its pauses than the line before",
+            "{deviation:.0f} dB less noise in its pauses than the line before", term="seam"),
+    Measure("echo at the seam", _echo_at_seam, 0.07,
+            "echoes {deviation:.2f} s longer than the line before",
+            "echoes {deviation:.2f} s less than the line before", term="seam"),
 )  # fmt: skip
 TIMBRE = "timbre"
 """The measure of the mean spectrum, whose deviations have no sign."""
+_WHOLE_MEASURES = {
+    "spectrum at the seam": TIMBRE, "noise at the seam": "noise", "echo at the seam": "echo",
+}  # fmt: skip
+"""The measures of whole takes that explain those of a seam: where one of two neighbours sticks out
+by itself, the seam says nothing new."""
 NOTICEABLE_TIMBRE = 1.5
 """dB, root mean square over all bands."""
 _MIN_BAND_SPREAD = 0.4
@@ -282,8 +326,9 @@ class UsualVoice:
         )
 
     def deviations(self, take: VoicedTake) -> list[Deviation]:
-        """Returns how far a take lies from this voice, by each measure."""
+        """Returns how far a take lies from this voice, by each measure that it tells."""
         weight = _weight(take)
+        seam_weight = min(weight, _weight(take.before)) if take.before else weight
         deviations: list[Deviation] = []
         for measure in MEASURES:
             value = measure.value(take)
@@ -294,7 +339,9 @@ class UsualVoice:
                 Deviation(
                     measure.name,
                     amount,
-                    amount / self.spreads[measure.name] * weight,
+                    amount
+                    / self.spreads[measure.name]
+                    * (seam_weight if measure.term == "seam" else weight),
                     amount / measure.noticeable,
                     measure.more if amount > 0 else measure.less,
                     measure.term,
@@ -325,7 +372,11 @@ class UsualVoice:
                     "sounds less like this speaker than usual",
                 )
             )
-        return deviations
+        outlying = {deviation.measure for deviation in deviations if deviation.sticks_out}
+        if take.before:
+            before = self.deviations(replace(take.before, before=None))
+            outlying |= {deviation.measure for deviation in before if deviation.sticks_out}
+        return [one for one in deviations if _WHOLE_MEASURES.get(one.measure) not in outlying]
 
     def chapter_shares(self, takes: Sequence[VoicedTake]) -> dict[str, float]:
         """Returns how far the medians of a chapter's takes lie from this voice, in noticeable

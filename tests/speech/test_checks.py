@@ -15,6 +15,7 @@ from narrator.speech.checks import (
     is_suspicious,
     severity,
 )
+from narrator.speech.leaks import ContinuedSound
 from tests import sounds
 
 RATE = 16000
@@ -251,6 +252,66 @@ def test_a_word_that_begins_in_the_middle_of_its_sound_is_a_leftover_whatever_th
     assert kinds(leftover(50), 8, text="Oh, how simple it was.") == ["chirp"]
     assert kinds(leftover(50, pause_seconds=0.05), 8, text=TEXT) == ["chirp"]
     assert kinds(leftover(0, pause_seconds=0.05), 8, text=TEXT) == []
+
+
+PROMPT_TEXT = "He had never seen the enemy."
+
+
+def leaks(*parts: np.ndarray, prompt: np.ndarray, text: str = TEXT, before: str = PROMPT_TEXT):
+    sound = ContinuedSound("the line before", before, lambda: prompt)
+    verdict = examine(take(*parts), RATE, 8, text=text, before=sound)
+    return [str(fault) for fault in verdict.faults if fault.kind == "leak"]
+
+
+LEAK = round(0.2 * RATE)
+
+
+def spoken_prompt() -> np.ndarray:
+    """Speech that ends in a vowel."""
+    samples = speech(4, seed=3)
+    vowel = speech(20, seed=8)[: 2 * LEAK]
+    return np.concatenate([samples, vowel, silence(0.25)])
+
+
+@pytest.mark.parametrize("rest", [0.0, 0.06, 0.2])
+@pytest.mark.parametrize("gain", [1.0, 0.6])
+def test_the_end_of_the_prompt_at_the_start_is_a_leak(rest, gain):
+    prompt = spoken_prompt()
+    end = len(prompt) - round(0.25 * RATE)
+    leak = (prompt[end - LEAK : end] * gain).astype(np.float32)
+    (fault,) = leaks(leak, silence(rest), speech(8), prompt=prompt)
+    assert fault.startswith("leak: begins with the end of the line before, 0.")
+    assert not leaks(speech(8), prompt=prompt)
+    assert not leaks(leak, silence(rest), speech(8), prompt=speech(4, seed=5))
+
+
+def test_a_sound_from_the_middle_of_the_prompt_is_no_leak():
+    prompt = spoken_prompt()
+    assert not leaks(prompt[2 * RATE : 2 * RATE + LEAK], speech(8), prompt=prompt)
+
+
+def test_a_drone_is_no_leak_of_a_prompt_that_drones():
+    assert not leaks(tone(8, 200), prompt=tone(4, 200))
+
+
+@pytest.mark.parametrize(
+    ("text", "before"),
+    [
+        ("No, no, I will not.", "I will not have it, no."),
+        ("My friend was there.", "He had never seen the enemy."),
+    ],
+)
+def test_a_text_that_asks_for_the_sound_has_no_leak(text, before):
+    prompt = spoken_prompt()
+    end = len(prompt) - round(0.25 * RATE)
+    parts = prompt[end - LEAK : end], silence(0.06), speech(8)
+    assert leaks(*parts, prompt=prompt)
+    assert not leaks(*parts, prompt=prompt, text=text, before=before)
+
+
+def test_a_prompt_without_sound_leaks_nothing():
+    assert not leaks(speech(8), prompt=np.zeros(0, np.float32))
+    assert not leaks(speech(8), prompt=silence(2))
 
 
 def test_a_take_that_begins_in_the_middle_of_a_sound_has_no_onset():

@@ -473,6 +473,28 @@ def test_a_doubtful_take_prompts_nobody_and_a_good_one_in_its_place_does(tmp_pat
     assert attempts.prompt is not None
 
 
+def leaking(request):
+    """The end of the take before, and the text."""
+    speech = hum(request)
+    silence, leak = np.zeros(RATE // 20, np.float32), request.prompt.samples()[-RATE // 2 :]
+    return replace(speech, samples=np.concatenate([silence, leak, speech.samples]))
+
+
+@pytest.mark.parametrize(("times", "doubtful_count"), [(1, 0), (10**6, 1)])
+def test_a_take_that_begins_with_the_end_of_the_one_before_is_tried_again(
+    times, doubtful_count, tmp_path
+):
+    path = write_book(tmp_path)
+    child = next(s for s in books.plan(path, HumEngine()).steps if s.parent)
+    engine = failing(leaking, times=times, start=child.text[:20])
+    report, watcher = books.speak(path, engine)
+    assert {text.partition(",")[0] for text in watcher.faults} == {
+        "leak: begins with the end of the line before"
+    }
+    assert engine.spoken[child.text] == min(times + 1, TRIES)
+    assert len(report.doubtful) == doubtful_count
+
+
 @pytest.mark.parametrize(
     ("fault", "force"), [(crash, False), (hopeless, True)], ids=["given up", "doubtful, forced"]
 )

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict, replace
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -93,6 +94,47 @@ def test_no_take_of_a_steady_voice_sticks_out():
 def test_a_take_that_differs_audibly_sticks_out_by_what_differs(other, message):
     (found,) = outlying(after(5000, **other)).values()
     assert message in found
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "message"),
+    [
+        ({"noise": -70.0}, {"noise": -54.5}, "16 dB more noise in its pauses than the line before"),
+        ({"decay": 0.1}, {"decay": 0.02}, "echoes 0.08 s less than the line before"),
+    ],
+)
+def test_neighbours_that_are_usual_by_themselves_may_not_go_together(first, second, message):
+    before = take(0, **first)
+    (found,) = outlying(replace(take(0, **second), before=before)).values()
+    assert message in found
+
+
+@pytest.mark.parametrize(("tilt", "word"), [(7.0, "duller"), (-7.0, "brighter")])
+def test_a_change_that_lasts_is_found_where_it_begins(tilt, word):
+    takes = [take(place, tilt=tilt if place >= 20 else 0.0) for place in range(40)]
+    takes = [takes[0], *(replace(one, before=before) for before, one in pairwise(takes))]
+    usual = UsualVoice.of(takes)
+    assert usual is not None
+    found = {
+        place: one.message
+        for place, voiced in enumerate(takes)
+        for one in usual.deviations(voiced)
+        if one.sticks_out
+    }
+    assert list(found) == [20]
+    assert f"sounds {word} than the line before, by" in found[20]
+
+
+def test_what_follows_a_take_that_sticks_out_does_not_stick_out_for_it():
+    assert list(outlying(take(1, noise=-40.0))) == ["noise"]
+    assert not outlying(replace(take(1), before=take(1, noise=-40.0)))
+
+
+def test_short_neighbours_may_differ_more_at_a_seam():
+    before = take(0, noise=-70.0)
+    second = replace(take(0, noise=-54.5), before=before)
+    assert outlying(second)
+    assert not outlying(replace(second, before=replace(before, seconds=2.0)))
 
 
 def test_what_nobody_notices_does_not_stick_out_of_a_voice_without_any_spread():
