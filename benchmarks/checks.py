@@ -1,12 +1,17 @@
 """How often the checks of takes cry wolf, and what they find: the draft voice, faults put into it.
 
     python -m benchmarks.checks [BOOK.epub] [--chunks 900] [--every 6] [--latents CHECKPOINT]
+    python -m benchmarks.checks --leaks BOOK.yaml [--engine kokoro] [--every 12]
 
 Speech: chunks of the book, of projects/, and of a few sentences in a dozen languages, by 24
 speakers whose variant, pitch, rate and level stay theirs. Each chunk is judged three ways: bare (as
 the draft voice ends it), between silences, and in a room (reverberation, noise, breaths at its
 pauses). Every n-th chunk is spoiled in each way of `faults`. With a checkpoint, repeats are also
 looked for in the latents of its encoder.
+
+With `--leaks`, the takes of a rendered book are judged as if each continued the take of its speaker
+before, and as if each sentence after a pause continued the one before; every n-th take begins with
+the end of the take before, in 60 ways.
 
 Prints tables, then one line of JSON. Synthetic speech is cleaner and steadier than people's.
 """
@@ -32,8 +37,13 @@ from narrator.engines.draft.espeak import TAIL_SECONDS, VARIANTS, DraftEngine
 from narrator.engines.draft.settings import DraftVoice
 from narrator.engines.voice import Voice
 from narrator.importing import import_book
+from narrator.pipeline import book_engines, book_plan
+from narrator.pipeline.book_plan import Selection
+from narrator.pipeline.manuscript import read_manuscript
 from narrator.sound import audio
 from narrator.speech.checks import Verdict, examine
+from narrator.speech.frames import HOP_SECONDS, analyse_frames
+from narrator.speech.leaks import ContinuedSound
 from narrator.text.chunks import cut_scene
 from narrator.text.labels import Roles
 from narrator.text.normalize import Lexicon, normalize
@@ -642,13 +652,132 @@ def show_detections(detections: Detections) -> dict[str, dict[str, float]]:
     return table
 
 
+# -- leaks -----------------------------------------------------------------------------------------
+
+COMPARED_SECONDS = 6
+"""Of a take, from its start; of the sound before, from its end."""
+PAUSE_SECONDS = 0.2
+"""Seconds of silence in a take from which on what follows is a neighbour of what was before."""
+LEAK_SECONDS = (0.06, 0.1, 0.15, 0.2, 0.3)
+REST_SECONDS = (0.0, 0.05, 0.2)
+LEAK_KINDS = (
+    ("as it was", 0, 1.0, 1.0),
+    ("6 dB softer", -6, 1.0, 1.0),
+    ("12 dB softer", -12, 1.0, 1.0),
+    ("4 % higher, 8 % faster, 3 dB softer", -3, 1.04, 1.08),
+)
+"""Names, dB, and ratios of pitch and pace."""
+
+
+@dataclass(frozen=True)
+class Neighbours:
+    """Two passages of one speaker, one after the other."""
+
+    before: Samples
+    after: Samples
+    rate: int
+    texts: tuple[str, str] = ("", "")
+    """Empty for passages of one take."""
+
+    def leaks(self, samples: Samples | None = None) -> tuple[bool, bool]:
+        """Returns whether the second passage, or another sound in its place, is said to begin with
+        the end of the first; and whether any check of starts finds something."""
+        samples = self.after if samples is None else samples
+        samples = samples[: COMPARED_SECONDS * self.rate]
+        before = ContinuedSound("the line before", self.texts[0], lambda: self.before)
+        seconds = len(samples) / self.rate
+        verdict = examine(samples, self.rate, seconds, text=self.texts[1], before=before)
+        kinds = {fault.kind for fault in verdict.faults}
+        return "leak" in kinds, bool(kinds & {"leak", "chirp", "onset"})
+
+    def leaked(self, seconds: float, rest: float, kind: tuple[str, float, float, float]) -> Samples:
+        """Returns the second passage after the end of the first, and a rest."""
+        _, decibels, pitch, pace = kind
+        _, stop = audio.speech_bounds(self.before, self.rate)
+        last_sound = int(analyse_frames(self.before[:stop], self.rate).sounds[-1, 1])
+        stop = min(stop, round(last_sound * HOP_SECONDS * self.rate))
+        leak = self.before[max(0, stop - round(seconds * self.rate)) : stop]
+        if pitch != 1:
+            leak = audio.resample(leak, self.rate, round(self.rate / pitch))
+        leak = audio.fade(audio.stretch(leak, self.rate, pace), self.rate, 0.005)
+        start, _ = audio.speech_bounds(self.after, self.rate)
+        parts = [0.05, rest]
+        edge, pause = (np.zeros(round(part * self.rate), np.float32) for part in parts)
+        leak = leak * np.float32(audio.amplitude(decibels))
+        return np.concatenate([edge, leak, pause, self.after[start:]])
+
+
+def neighbours_of(path: Path, engine: str) -> tuple[list[Neighbours], list[Neighbours]]:
+    """Returns the takes of a book, each with that of its speaker before; and what lies before and
+    after each pause in a take."""
+    manuscript = read_manuscript(path).spoken_by(engine)
+    engines = book_engines.engines_for(manuscript.project)
+    book = book_plan.plan(manuscript, engines.main, Selection(), engines=engines.by_speaker)
+    takes: list[Neighbours] = []
+    passages: list[Neighbours] = []
+    last: dict[str, tuple[Samples, str]] = {}
+    for step in book.steps:
+        record = book.takes.current(step)
+        if record is None:
+            continue
+        samples, rate = book.store.read(step.key)
+        samples = samples[: record.stop + round(PAUSE_SECONDS * rate)]
+        if step.chunk.speaker in last:
+            before, text = last[step.chunk.speaker]
+            takes.append(Neighbours(before, samples, rate, (text, record.text)))
+        last[step.chunk.speaker] = samples[-COMPARED_SECONDS * rate :], record.text
+        sounds = analyse_frames(samples, rate).sounds
+        for stop, start in zip(sounds[:-1, 1], sounds[1:, 0], strict=True):
+            if (start - stop) * HOP_SECONDS >= PAUSE_SECONDS:
+                middle = round((stop + start) / 2 * HOP_SECONDS * rate)
+                passages.append(Neighbours(samples[:middle], samples[middle:], rate))
+    return takes, passages
+
+
+def examine_leaks(path: Path, engine: str, every: int) -> None:
+    """Prints how often leaks are found where there are none, and where some were put."""
+    takes, passages = neighbours_of(path, engine)
+    alarms = [sum(pair.leaks()[0] for pair in pairs) for pairs in (takes, passages)]
+    print(
+        f"{alarms[0]} false alarms in {len(takes)} takes, {alarms[1]} in {len(passages)} passages"
+    )
+    table: dict[str, list[float]] = {}
+    for kind in LEAK_KINDS:
+        for rest in REST_SECONDS:
+            row: list[float] = []
+            for seconds in LEAK_SECONDS:
+                found = [pair.leaks(pair.leaked(seconds, rest, kind)) for pair in takes[::every]]
+                row += [
+                    round(100 * statistics.mean(column), 1) for column in zip(*found, strict=True)
+                ]
+            name = f"{kind[0]}, a rest of {rest} s"
+            table[name] = row
+            print(
+                f"{name:55}"
+                + "".join(
+                    f"{named:7.0f} ({some:3.0f})"
+                    for named, some in zip(row[::2], row[1::2], strict=True)
+                )
+            )
+    report = {
+        "bench": "leaks", "takes": len(takes), "passages": len(passages), "alarms": alarms,
+        "planted": len(takes[::every]), "found": table,
+    }  # fmt: skip
+    print(json.dumps(report))
+
+
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("book", nargs="?", type=Path)
     parser.add_argument("--chunks", type=int, default=900)
     parser.add_argument("--every", type=int, default=6)
     parser.add_argument("--latents", type=Path, help="a checkpoint whose encoder is used")
+    parser.add_argument("--leaks", type=Path, metavar="BOOK.yaml", help="a rendered book")
+    parser.add_argument("--engine", default="kokoro", help="of the book")
     options = parser.parse_args()
+    if options.leaks:
+        examine_leaks(options.leaks, options.engine, options.every)
+        return
 
     encode = encoder(options.latents) if options.latents else None
     judge, figures = Judge(), CleanFigures()
