@@ -97,6 +97,8 @@ class Measure:
     drifts: bool = False
     """True if it tells how a voice is in a chapter, beside another one."""
     term: Term = "voice"
+    neutral: float | None = None
+    """The usual value where no take tells."""
 
 
 def _pace(take: VoicedTake) -> float | None:
@@ -201,13 +203,16 @@ MEASURES = (
             "begins {deviation:.1f} dB too soft for the line before", term="seam"),
     Measure("spectrum at the seam", _brightness_at_seam, 1.5,
             "sounds brighter than the line before, by {deviation:.1f} dB an octave",
-            "sounds duller than the line before, by {deviation:.1f} dB an octave", term="seam"),
+            "sounds duller than the line before, by {deviation:.1f} dB an octave", term="seam",
+            neutral=0.0),
     Measure("noise at the seam", _noise_at_seam, 12.0,
             "{deviation:.0f} dB more noise in its pauses than the line before",
-            "{deviation:.0f} dB less noise in its pauses than the line before", term="seam"),
+            "{deviation:.0f} dB less noise in its pauses than the line before", term="seam",
+            neutral=0.0),
     Measure("echo at the seam", _echo_at_seam, 0.07,
             "echoes {deviation:.2f} s longer than the line before",
-            "echoes {deviation:.2f} s less than the line before", term="seam"),
+            "echoes {deviation:.2f} s less than the line before", term="seam",
+            neutral=0.0),
 )  # fmt: skip
 TIMBRE = "timbre"
 """The measure of the mean spectrum, whose deviations have no sign."""
@@ -326,22 +331,25 @@ class UsualVoice:
         )
 
     def deviations(self, take: VoicedTake) -> list[Deviation]:
-        """Returns how far a take lies from this voice, by each measure that it tells."""
+        """Returns how far a take lies from this voice, by each measure that both tell.
+
+        Where no seam is known, one without a step is usual.
+        """
         weight = _weight(take)
         seam_weight = min(weight, _weight(take.before)) if take.before else weight
         deviations: list[Deviation] = []
         for measure in MEASURES:
             value = measure.value(take)
-            if value is None or measure.name not in self.medians:
+            usual = self.medians.get(measure.name, measure.neutral)
+            if value is None or usual is None:
                 continue
-            amount = value - self.medians[measure.name]
+            amount = value - usual
+            spread = self.spreads.get(measure.name, measure.noticeable * _MIN_SPREADS)
             deviations.append(
                 Deviation(
                     measure.name,
                     amount,
-                    amount
-                    / self.spreads[measure.name]
-                    * (seam_weight if measure.term == "seam" else weight),
+                    amount / spread * (seam_weight if measure.term == "seam" else weight),
                     amount / measure.noticeable,
                     measure.more if amount > 0 else measure.less,
                     measure.term,
@@ -372,10 +380,15 @@ class UsualVoice:
                     "sounds less like this speaker than usual",
                 )
             )
-        outlying = {deviation.measure for deviation in deviations if deviation.sticks_out}
+        return deviations
+
+    def compare(self, take: VoicedTake) -> list[Deviation]:
+        """Returns `deviations`, without those of a seam that one of its two takes explains."""
+        deviations = self.deviations(take)
+        neighbours = [*deviations]
         if take.before:
-            before = self.deviations(replace(take.before, before=None))
-            outlying |= {deviation.measure for deviation in before if deviation.sticks_out}
+            neighbours += self.deviations(replace(take.before, before=None))
+        outlying = {one.measure for one in neighbours if one.sticks_out}
         return [one for one in deviations if _WHOLE_MEASURES.get(one.measure) not in outlying]
 
     def chapter_shares(self, takes: Sequence[VoicedTake]) -> dict[str, float]:

@@ -67,7 +67,7 @@ assert USUAL is not None
 
 def outlying(voiced: VoicedTake) -> dict[str, str]:
     assert USUAL is not None
-    return {one.measure: one.message for one in USUAL.deviations(voiced) if one.sticks_out}
+    return {one.measure: one.message for one in USUAL.compare(voiced) if one.sticks_out}
 
 
 def test_no_take_of_a_steady_voice_sticks_out():
@@ -118,7 +118,7 @@ def test_a_change_that_lasts_is_found_where_it_begins(tilt, word):
     found = {
         place: one.message
         for place, voiced in enumerate(takes)
-        for one in usual.deviations(voiced)
+        for one in usual.compare(voiced)
         if one.sticks_out
     }
     assert list(found) == [20]
@@ -195,6 +195,21 @@ def test_a_chapter_in_another_room_is_told():
     assert USUAL is not None
     far = USUAL.chapter_shares([take(place, decay=0.1) for place in range(1000, 1004)])
     assert far["echo"] > 0.5
+
+
+def test_where_no_seam_is_known_one_without_a_step_is_usual():
+    usual = UsualVoice.of([take(0)], min_takes=1)
+    assert usual is not None
+    before = take(0, noise=-70.0)
+    shares = {
+        noise: [
+            one.share
+            for one in usual.deviations(replace(take(0, noise=noise), before=before))
+            if one.measure == "noise at the seam"
+        ]
+        for noise in (-70.0, -58.0)
+    }
+    assert shares == {-70.0: [0.0], -58.0: [1.0]}
 
 
 def test_a_take_that_goes_on_from_none_has_no_seam():
