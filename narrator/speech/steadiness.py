@@ -209,7 +209,7 @@ MEASURES = (
             "{deviation:.0f} dB more noise in its pauses than the line before",
             "{deviation:.0f} dB less noise in its pauses than the line before", term="seam",
             neutral=0.0),
-    Measure("echo at the seam", _echo_at_seam, 0.07,
+    Measure("echo at the seam", _echo_at_seam, 0.1,
             "echoes {deviation:.2f} s longer than the line before",
             "echoes {deviation:.2f} s less than the line before", term="seam",
             neutral=0.0),
