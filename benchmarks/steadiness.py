@@ -5,9 +5,10 @@
 
 The books are rendered, by voices that hold; `--voice joe`: Piper's neural voice (`make speech`)
 speaks the same chunks. Of every speaker with enough takes, the first of each chapter are altered in
-five ways and five strengths: as a whole (a sudden change), and from nothing at their start to all
+six ways and five strengths: as a whole (a sudden change), and from nothing at their start to all
 of it at their end (drift within a take). For drift over a chapter, they are altered more and more.
-A take counts as found if it sticks out, a chapter if it would be listed.
+A take counts as found if it sticks out, a chapter if it would be listed, and a change that lasts
+if the seam with the take before sticks out, which is not altered.
 
 `--hours`: figures alone, without sound. The takes of the books are repeated, each a little
 different, until they are a book of so many hours, as it is, and with slow drift from its first take
@@ -87,6 +88,13 @@ def add_room(samples: Samples, rate: int, wetness: float) -> Samples:
     return _at_level_of(samples, samples + wetness * wet[: len(samples)])
 
 
+def add_noise(samples: Samples, _: int, share: float) -> Samples:
+    """White noise, as loud as a share of the voice."""
+    level = share * float(np.sqrt(np.square(samples).mean()))
+    noise = np.random.default_rng(3).standard_normal(len(samples)) * level
+    return (samples + noise).astype(np.float32)
+
+
 def _at_level_of(samples: Samples, other: NDArray[np.floating]) -> Samples:
     gain = np.sqrt(np.square(samples).mean() / max(float(np.square(other).mean()), 1e-20))
     return (other * gain).astype(np.float32)
@@ -108,6 +116,7 @@ CHANGES = (
     Change("loudness", "dB", amplify, (1, 2, 3, 5, 8)),
     Change("timbre", "dB per octave", tilt, (0.5, 1, 1.5, 2, 3)),
     Change("room", "echo to voice", add_room, (0.1, 0.2, 0.35, 0.5, 0.8)),
+    Change("noise", "noise to voice", add_noise, (0.003, 0.01, 0.03, 0.06, 0.1)),
 )
 
 
@@ -276,9 +285,12 @@ class Outcomes:
             samples = row.read()
             for change in CHANGES:
                 for strength in change.strengths:
-                    self.found["sudden", change.name, strength].append(
-                        is_far(usual, altered(row, samples, change, strength))
-                    )
+                    changed = altered(row, samples, change, strength)
+                    self.found["sudden", change.name, strength].append(is_far(usual, changed))
+                    if row.before:
+                        self.found["a change that lasts", change.name, strength].append(
+                            has_seam(usual, changed)
+                        )
                     if row.record.seconds > 4:
                         self.found["within a take", change.name, strength].append(
                             is_far(usual, drifting(row, samples, change, strength))
@@ -294,7 +306,7 @@ class Outcomes:
             f"undisturbed: {share(self.alarms)} % of {len(self.alarms)} takes stick out, ", end=""
         )
         print(f"{share(self.chapter_alarms)} % of {len(self.chapter_alarms)} chapters are listed")
-        for kind in ("sudden", "within a take", "over a chapter"):
+        for kind in ("sudden", "a change that lasts", "within a take", "over a chapter"):
             print(f"\n{kind}, % found")
             for change in CHANGES:
                 cells = "".join(
@@ -319,7 +331,14 @@ class Outcomes:
 
 
 def is_far(usual: UsualVoice, take: VoicedTake | None) -> bool:
-    return take is not None and any(one.sticks_out for one in usual.deviations(take))
+    return take is not None and any(one.sticks_out for one in usual.compare(take))
+
+
+def has_seam(usual: UsualVoice, take: VoicedTake | None) -> bool:
+    """Returns whether the seam before a take sticks out, as where all takes from it on differ."""
+    return take is not None and any(
+        one.sticks_out and one.term == "seam" for one in usual.deviations(take)
+    )
 
 
 def differs(usual: UsualVoice, takes: Sequence[VoicedTake | None]) -> bool:

@@ -53,10 +53,13 @@ class Standard:
         before: Record | None = None,
     ) -> Standard:
         """Returns the standard of tries of one text, at whose medians a good one lies."""
-        voiced = [take for record in tries if (take := VoicedTake.of(record, min_seconds=0.0))]
-        return cls(
-            UsualVoice.of(voiced, min_takes=1), reference, VoicedTake.of(before) if before else None
-        )
+        take_before = VoicedTake.of(before) if before else None
+        voiced = [
+            replace(take, before=take_before)
+            for record in tries
+            if (take := VoicedTake.of(record, min_seconds=0.0))
+        ]
+        return cls(UsualVoice.of(voiced, min_takes=1), reference, take_before)
 
     def score(self, record: Record, word_odds: float = 0.0) -> dict[str, float]:
         """Returns the terms of a try's score, without those that it does not tell.

@@ -98,7 +98,7 @@ class Measure:
     """True if it tells how a voice is in a chapter, beside another one."""
     term: Term = "voice"
     neutral: float | None = None
-    """The usual value where no take tells."""
+    """The usual value of every speaker; None where it is the median of takes."""
 
 
 def _pace(take: VoicedTake) -> float | None:
@@ -331,16 +331,15 @@ class UsualVoice:
         )
 
     def deviations(self, take: VoicedTake) -> list[Deviation]:
-        """Returns how far a take lies from this voice, by each measure that both tell.
-
-        Where no seam is known, one without a step is usual.
-        """
+        """Returns how far a take lies from this voice, by each measure that both tell."""
         weight = _weight(take)
         seam_weight = min(weight, _weight(take.before)) if take.before else weight
         deviations: list[Deviation] = []
         for measure in MEASURES:
             value = measure.value(take)
-            usual = self.medians.get(measure.name, measure.neutral)
+            usual = measure.neutral
+            if usual is None:
+                usual = self.medians.get(measure.name)
             if value is None or usual is None:
                 continue
             amount = value - usual
@@ -427,9 +426,14 @@ def usual_voices_of(
 ) -> dict[tuple[str, str], UsualVoice]:
     """Returns what is usual in the good current takes, each counted once, by `voice_name`."""
     takes: dict[tuple[str, str], list[VoicedTake]] = defaultdict(list)
+    last: tuple[Step, VoicedTake] | None = None
     for step in {step.key: step for step in steps}.values():
+        before, last = last, None
         record = current(step)
         if record and not record.faults and (take := VoicedTake.of(record)):
+            last = step, take
+            if before and goes_on(before[0], step):
+                take = replace(take, before=before[1])
             takes[voice_name(step)].append(take)
     return usual_voices(takes)
 

@@ -6,6 +6,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
+from narrator.speech.scores import Standard
 from narrator.speech.steadiness import (
     LIKENESS,
     MAX_SPREADS,
@@ -22,10 +23,10 @@ from narrator.speech.voice_figures import BANDS, VoiceFigures, _pack_timbre
 RATE = 24_000
 
 
-def take(
+def record_of(
     place: int = 0, *, level: float = -23.0, tilt: float = 0.0, **figures: float
-) -> VoicedTake:
-    """A take of one voice; takes at other places differ a little."""
+) -> Record:
+    """The record of a take of one voice; takes at other places differ a little."""
     draw = np.random.default_rng(place)
     bands = draw.normal(0, 0.6, BANDS) + np.linspace(tilt, -tilt, BANDS)
     voice = VoiceFigures(
@@ -39,11 +40,14 @@ def take(
         pace=1.3 * 2 ** draw.normal(0, 0.06),
         timbre=_pack_timbre(bands.astype(np.float32)),
     )
-    record = Record(
+    return Record(
         "0" * 40, "", 6 * RATE, RATE, 0, 6 * RATE, level + draw.normal(0, 0.3), -3.0,
         voice={**asdict(voice), **figures},
     )  # fmt: skip
-    voiced = VoicedTake.of(record)
+
+
+def take(place: int = 0, **figures: float) -> VoicedTake:
+    voiced = VoicedTake.of(record_of(place, **figures))
     assert voiced is not None
     return voiced
 
@@ -198,7 +202,7 @@ def test_a_chapter_in_another_room_is_told():
     assert far["echo"] > 0.5
 
 
-def test_where_no_seam_is_known_one_without_a_step_is_usual():
+def test_a_step_is_unusual_where_no_seam_is_known():
     usual = UsualVoice.of([take(0)], min_takes=1)
     assert usual is not None
     before = take(0, noise=-70.0)
@@ -211,6 +215,16 @@ def test_where_no_seam_is_known_one_without_a_step_is_usual():
         for noise in (-70.0, -58.0)
     }
     assert shares == {-70.0: [0.0], -58.0: [1.0]}
+
+
+@pytest.mark.parametrize(
+    ("other", "is_worse"), [({}, False), ({"start_pitch": 200.0}, True), ({"noise": -50.0}, True)]
+)
+def test_a_try_is_scored_by_its_seam(other, is_worse):
+    tries = [record_of(0), record_of(0), record_of(0, **other)]
+    standard = Standard.of_tries(tries, before=record_of(0, noise=-66.0))
+    first, last = (standard.score(tries[place]).get("seam", 0.0) for place in (0, 2))
+    assert (last > first + 0.5) == is_worse
 
 
 def test_a_take_that_goes_on_from_none_has_no_seam():
