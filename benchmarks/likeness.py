@@ -164,6 +164,8 @@ def main() -> None:
         if "+" not in name and len(rows) >= MIN_RECOGNISED_TAKES
         for take in rows
     ]
+    if not pairs:
+        parser.error(f"{options.folder}: no folder has {MIN_RECOGNISED_TAKES} takes of 2 s or more")
     names = [name for name, _ in pairs]
     vectors = {"timbre": np.stack([take.bands for _, take in pairs])}
     if encoder is not None:
