@@ -175,7 +175,7 @@ def drifting(row: Spoken, samples: Samples, change: Change, strength: float) -> 
     return row.altered(parts, changed)
 
 
-def takes_of(book: BookPlan, voice: Piper | None) -> list[list[Spoken]]:
+def takes_of(book: BookPlan, voice: Piper | None) -> dict[str, list[Spoken]]:
     """Returns the takes of each speaker, each once."""
     rows: dict[str, dict[str, Spoken]] = defaultdict(dict)
     last: Spoken | None = None
@@ -190,7 +190,7 @@ def takes_of(book: BookPlan, voice: Piper | None) -> list[list[Spoken]]:
             record, read = joe_record(step, record, speech), partial(samples_of_joe, speech)
         before = VoicedTake.of(last.record) if last and goes_on(last.step, step) else None
         last = rows[speaker][step.key] = Spoken(step, record, read, before)
-    return [list(takes.values()) for takes in rows.values()]
+    return {speaker: list(takes.values()) for speaker, takes in rows.items()}
 
 
 def samples_of(book: BookPlan, step: Step) -> Samples:
@@ -237,8 +237,8 @@ def main() -> None:
         return
     outcomes = Outcomes()
     for path, book in zip(options.books, books, strict=True):
-        for rows in takes_of(book, Piper() if options.voice else None):
-            outcomes.add(path, rows, options.takes)
+        for speaker, rows in takes_of(book, Piper() if options.voice else None).items():
+            outcomes.add(f"{path.parent.name}, {speaker}", rows, options.takes)
     outcomes.report()
 
 
@@ -261,15 +261,14 @@ class Outcomes:
         default_factory=lambda: defaultdict(list)
     )
 
-    def add(self, path: Path, rows: Sequence[Spoken], limit: int) -> None:
+    def add(self, name: str, rows: Sequence[Spoken], limit: int) -> None:
         """Compares the takes of a speaker, and alters so many of each chapter."""
         rows = [row for row in rows if row.voiced]
         usual = UsualVoice.of([row.voiced for row in rows if row.voiced])
         if usual is None:
             return
         alarms = [is_far(usual, row.voiced) for row in rows]
-        print(f"{path.parent.name}, {rows[0].step.chunk.speaker}: "
-              f"{sum(alarms)} of {len(alarms)} takes stick out", flush=True)  # fmt: skip
+        print(f"{name}: {sum(alarms)} of {len(alarms)} takes stick out", flush=True)
         self.alarms += alarms
         by_chapter: dict[int, list[Spoken]] = defaultdict(list)
         for row in rows:

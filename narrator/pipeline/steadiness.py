@@ -20,8 +20,9 @@ from narrator.speech.steadiness import (
 )
 from narrator.speech.store import Record
 
-MIN_CHAPTER_TAKES = 4
-"""Takes of a speaker that tell how the voice is in a chapter."""
+MIN_CHAPTER_TAKES = 8
+"""Takes of a speaker that tell how the voice is in a chapter: the medians of fewer differ by what
+is listed, by chance."""
 _END_SHARE = 5
 """The first and the last fifth of a speaker's takes are the beginning and the end of the book."""
 

@@ -55,6 +55,13 @@ def test_a_steady_voice_has_no_take_that_sticks_out_and_little_drift(book):
     assert found.drift < 0.5
 
 
+def test_a_chapter_with_few_takes_of_a_speaker_is_not_compared(book):
+    both = plan(book)
+    begun = replace(both, steps=both.steps[:17])
+    assert [row.chapter for row in steadiness.measure(both).chapters] == [1, 2]
+    assert [row.chapter for row in steadiness.measure(begun).chapters] == [1]
+
+
 def test_a_take_that_was_altered_sticks_out_and_takes_without_measures_are_measured(book):
     before = plan(book)
     store = Store.open(before.project.takes, writing=True)
