@@ -44,7 +44,16 @@ PAGES = [
     ),
     *(
         ROOT / f"docs/{name}.md"
-        for name in ("serve", "mending", "hearing", "delivery", "manifest", "costs", "questions")
+        for name in (
+            "serve",
+            "mending",
+            "hearing",
+            "delivery",
+            "marks",
+            "manifest",
+            "costs",
+            "questions",
+        )
     ),
 ]
 OF_ENGINES = {

@@ -26,6 +26,7 @@ from narrator.delivery.layout import (
     spoken_chapters,
 )
 from narrator.delivery.output_manifest import MadeFile, OutputManifest, content_facts
+from narrator.delivery.provenance import joined
 from narrator.errors import Problem, UserError
 from narrator.project.facts import BookFacts
 from narrator.project.profiles import CHECKED_ONLY, Profile
@@ -192,6 +193,7 @@ def _book_audio(book: RenderedBook, sounds: Sequence[ChapterAudio]) -> export.Bo
         total=len(book.chapters),
         channels=book_channels(book.project, [step.chunk for step in book.steps]),
         silent=len(book.chapters) - len(spoken_chapters(book)),
+        marks=book.project.manifest.output.mark,
     )
 
 
@@ -202,6 +204,7 @@ def _sound_facts(file: ListenerFile, sounds: Sequence[ChapterAudio]) -> dict[str
         "seconds": round(file.seconds, 3),
         "pause": _longest_pause([timelines[number] for number in file.chapters]),
         "starts": [round(start, 3) for start in file.starts],
+        **({"mark": dict(file.mark)} if file.mark else {}),
     }
 
 
@@ -220,7 +223,7 @@ def _longest_pause(timelines: Sequence[Timeline]) -> float:
     return round(longest, 3)
 
 
-_CHECKS_VERSION = 1
+_CHECKS_VERSION = 2
 """Version of the checks: a new one has all files measured again."""
 
 
@@ -267,9 +270,9 @@ def _check_profiles(
 
     for profile, profile_files in unchecked:
         profile_seconds = sum(file.seconds for file in profile_files)
-        pauses = {file.path: facts[file.path]["pause"] for file in profile_files}
+        paths = [file.path for file in profile_files]
         inspected = postflight.inspect_files(
-            list(pauses), profile, pauses, partial(report, profile_seconds)
+            paths, profile, facts, partial(report, profile_seconds)
         )
         for path, result in inspected.items():
             failed = [result] if isinstance(result, UserError) else result.failed
@@ -377,7 +380,8 @@ def _shared_facts(book: RenderedBook, channels: int) -> dict[str, Any]:
         "settings": [_profile_settings(profile) for profile in project.deliveries],
         "channels": channels,
         "sample": (project.manifest.output.sample or Sample()).model_dump(),
-        "tags": asdict(replace(_book_facts(book), cover=None)),
+        "tags": _book_facts(book).recipe(),
+        "mark": project.manifest.output.mark,
         "cover": keys.file_content(cover) if cover else None,
     }
 
@@ -409,7 +413,10 @@ _RECORDED_NAMES = {
 
 def _file_state(shared: Mapping[str, Any], sounds: Sequence[ChapterAudio]) -> str:
     """Returns the state of a file with these chapters."""
-    return keys.key({**shared, "chapters": [[sound.title, sound.key] for sound in sounds]})
+    mark = shared["mark"] and joined(sound.provenance for sound in sounds).mark
+    recipe = {**shared, "chapters": [[sound.title, sound.key] for sound in sounds], "mark": mark}
+    # files without a mark have the state of versions that wrote none
+    return keys.key({name: fact for name, fact in recipe.items() if name != "mark" or mark})
 
 
 def _save_timeline(book: RenderedBook, sound: ChapterAudio) -> None:

@@ -3,8 +3,8 @@
 The pauses are the manifest's, chosen by what follows each chunk; the gains even out the cast, and
 the takes of a speaker that lie outside what is usual. A
 chapter's sound has a key of everything that decides it, before any of it is read, so that unchanged
-chapters are not made again. Knows the manifest and the takes; nothing of engines, encoders and
-files.
+chapters are not made again. Knows the manifest and the takes; of engines only
+their names, and nothing of encoders and files.
 """
 
 from __future__ import annotations
@@ -19,6 +19,8 @@ from narrator import keys
 from narrator.delivery import music
 from narrator.delivery.export import ChapterAudio
 from narrator.delivery.folders import Folders
+from narrator.delivery.provenance import provenance
+from narrator.engines import Engine
 from narrator.engines.voice import Cast
 from narrator.errors import DamagedTake
 from narrator.project.project import Project
@@ -64,6 +66,11 @@ class RenderedBook(Protocol):
 
     @property
     def folders(self) -> Folders: ...
+
+    @property
+    def engines(self) -> Mapping[str, Engine]:
+        """The engine of each speaker."""
+        ...
 
     @property
     def rates(self) -> Mapping[str, int]:
@@ -221,6 +228,9 @@ def _lay_out_chapter(
         blocks=lambda: mix.mix(words.blocks(), words.timeline, layers),
         channels=mix.channels(layers),
         speech=words.blocks if layers else None,
+        provenance=provenance(
+            (book.engines[step.chunk.speaker] for step in steps), has_music=bool(layers)
+        ),
     )
 
 

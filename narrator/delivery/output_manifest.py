@@ -32,8 +32,8 @@ class MadeFile:
     """Hash of everything that decided it; empty until it is delivered."""
     facts: Mapping[str, Any] = field(default_factory=dict)
     """size in bytes and sha256. For sound: seconds; pause, the longest that its timeline explains;
-    starts, the seconds at which its chapters begin; checks, its results against its profile. For a
-    feed: feed."""
+    starts, the seconds at which its chapters begin; mark, the tags that state its origin; checks,
+    its results against its profile. For a feed: feed."""
 
     def row(self) -> list[Any]:
         """Returns the JSON row of the list."""
@@ -80,6 +80,7 @@ def read_ledger(ledger: Path) -> dict[str, MadeFile]:
         for name, (chapters, state, facts) in rows.items()
         if "\0" not in name
         and all(isinstance(facts.get(number, 0), int | float) for number in _NUMBERS)
+        and isinstance(facts.get("mark", {}), dict)
     }
 
 

@@ -12,10 +12,13 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from types import MappingProxyType
+from typing import Any
 
 from narrator.delivery import folder_checks
 from narrator.delivery.findings import FolderFinding
 from narrator.delivery.folder_checks import MadeFiles
+from narrator.delivery.output_manifest import MadeFile
 from narrator.delivery.rules import RULES, MeasuredFile
 from narrator.errors import UsageError, UserError
 from narrator.project.profiles import Profile
@@ -45,12 +48,13 @@ def checks(
     profile: Profile | None,
     first_file: FileFigures | None = None,
     longest_pause: float = 0.0,
+    mark: Mapping[str, str] = MappingProxyType({}),
 ) -> list[Check]:
     """Holds a file to a profile; without one, checks only for faults of any file.
 
-    `first_file` and `longest_pause` as in `MeasuredFile`.
+    `first_file`, `longest_pause` and `mark` as in `MeasuredFile`.
     """
-    measured = MeasuredFile(file, first_file or file, longest_pause)
+    measured = MeasuredFile(file, first_file or file, longest_pause, mark)
     return [
         Check(rule.name, *rule.postflight(measured, profile or _NO_PROFILE))
         for rule in RULES
@@ -140,18 +144,27 @@ def measure_files(
 def inspect_files(
     paths: Sequence[Path],
     profile: Profile | None,
-    pauses: Mapping[Path, float],
+    facts: Mapping[Path, Mapping[str, Any]],
     on_progress: Callable[[float], None] | None = None,
 ) -> dict[Path, InspectedFile | UserError]:
     """Measures files and holds them to a profile; for unreadable files returns the error.
 
-    Keeps their order. `pauses` are the seconds of the longest intended pause known in each;
-    `on_progress` receives the measured share of all files.
+    Keeps their order. `facts` are the `MadeFile.facts` of each, as far as known; `on_progress`
+    receives the measured share of all files.
     """
     measured = measure_files(paths, on_progress=on_progress)
     first_figures = next((row for row in measured if isinstance(row, FileFigures)), None)
     return {
-        path: InspectedFile(figures, checks(figures, profile, first_figures, pauses[path]))
+        path: InspectedFile(
+            figures,
+            checks(
+                figures,
+                profile,
+                first_figures,
+                float(facts[path].get("pause", 0.0)),
+                facts[path].get("mark", {}),
+            ),
+        )
         if isinstance(figures, FileFigures)
         else figures
         for path, figures in zip(paths, measured, strict=True)
@@ -190,11 +203,11 @@ class NamedFiles:
     ) -> Inspection:
         """Inspects all files and folders; `on_progress` receives the measured share of all
         files."""
-        pauses = {}
-        for path in self.files:
-            entry = self.made_files.get(Path(os.path.abspath(path)))
-            pauses[path] = float(entry.facts.get("pause", 0.0)) if entry else 0.0
-        inspected = inspect_files(self.files, profile, pauses, on_progress)
+        facts = {
+            path: self.made_files.get(Path(os.path.abspath(path)), MadeFile()).facts
+            for path in self.files
+        }
+        inspected = inspect_files(self.files, profile, facts, on_progress)
         readable_files = [file for file in inspected.values() if isinstance(file, InspectedFile)]
         findings = [
             finding

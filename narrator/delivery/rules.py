@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Literal
 
-from narrator.delivery import export, music
+from narrator.delivery import export, music, provenance
 from narrator.delivery.export.excerpt import SAMPLE_LEAD
 from narrator.delivery.layout import chapter_number
 from narrator.delivery.music import Part
@@ -87,6 +87,8 @@ class MeasuredFile:
     """Those of the book's first file, which the others must match where a profile demands it."""
     longest_pause: float
     """Seconds of the longest pause known to be intended."""
+    mark: Mapping[str, str] = field(default_factory=dict)
+    """The mark of its origin that it was made with; empty where that is not known."""
 
 
 Result = tuple[str, str, bool]
@@ -342,6 +344,17 @@ def _tags(file: MeasuredFile, profile: Profile) -> Result:
     return figure, ", ".join(profile.tags), not missing
 
 
+def _origin(file: MeasuredFile, profile: Profile) -> Result:
+    """Holds the mark of a file's origin to the one that it was made with, and to IPTC's
+    vocabulary."""
+    mark = provenance.read_mark(file.figures.tags)
+    demand = provenance.describe(file.mark) if file.mark else ""
+    if mark and not demand and not provenance.source_type(mark):
+        demand = f"a term of {provenance.VOCABULARY}"
+        return provenance.describe(mark), demand, False
+    return provenance.describe(mark), demand, not file.mark or mark == dict(file.mark)
+
+
 def _cover_problems(book: PlannedBook, profile: Profile) -> Iterator[Problem]:
     """Yields a cover that cannot be read, is too small, or is missing."""
     cover = book.project.manifest.cover
@@ -571,6 +584,7 @@ RULES = (
     Rule("retail sample", _sample_problems),
     Rule("file names", _name_problems),
     Rule("tags", postflight=_tags),
+    Rule("origin", postflight=_origin),
     Rule("cover", _cover_problems, _cover),
     Rule("chapter marks", postflight=_marks),
     Rule("gaps", _silence_problems, _gaps),

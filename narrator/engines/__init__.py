@@ -267,6 +267,9 @@ class Engine(LanguageSupport, ABC):
 
     sample_rate: int
     """Hz."""
+    is_trained: bool = True
+    """Whether a model that was trained on recordings makes its sound; False where rules alone
+    do."""
     continues: bool = False
     """Whether a request's prompt changes its sound; otherwise every chunk stands alone."""
     clones: bool = False
@@ -283,6 +286,12 @@ class Engine(LanguageSupport, ABC):
     casting_parameters: Mapping[str, Any] = MappingProxyType({})
     """Sound parameters that voices are always cast with, so that other settings of a book do not
     change its voices."""
+
+    @property
+    def public_name(self) -> str:
+        """Its name, model and version for finished files: without addresses and folders, and the
+        same wherever its takes are exported."""
+        return self.name
 
     @property
     def is_random(self) -> bool:

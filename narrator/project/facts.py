@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from narrator.project.schema import Manifest, Series
 
@@ -23,6 +24,9 @@ class BookFacts:
     date: str = ""
     """ISO 8601: a year or a day."""
     description: str = ""
+    """With the disclosure at its end."""
+    disclosure: str = ""
+    """A sentence that tells that the voices are synthetic."""
     genre: str = ""
     copyright: str = ""
     language: str = ""
@@ -61,6 +65,14 @@ class BookFacts:
             "language": self.language,
         }
 
+    def recipe(self) -> dict[str, Any]:
+        """Returns all facts but the cover, for keys of files that contain them.
+
+        Without a disclosure the keys are those of versions that had none.
+        """
+        recipe = asdict(replace(self, cover=None))
+        return recipe if self.disclosure else {k: v for k, v in recipe.items() if k != "disclosure"}
+
     def in_credits(self) -> dict[str, str]:
         """Facts for templates of spoken credits, by field name."""
         return {
@@ -73,6 +85,7 @@ class BookFacts:
             "publisher": self.publisher,
             "year": self.year,
             "copyright": self.copyright,
+            "disclosure": self.disclosure,
         }
 
 
@@ -91,7 +104,8 @@ def facts_of(manifest: Manifest, root: Path) -> BookFacts:
         part=(series.part or "") if series else "",
         publisher=manifest.publisher or "",
         date=manifest.date or "",
-        description=manifest.description or "",
+        description="\n\n".join(filter(None, (manifest.description, manifest.disclosure))),
+        disclosure=manifest.disclosure or "",
         genre=manifest.genre or "",
         copyright=manifest.copyright or "",
         language=manifest.language,

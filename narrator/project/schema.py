@@ -429,6 +429,9 @@ class Output(Strict):
     highlight: Literal["sentences", "words"] = "sentences"
     """What a read-along highlights: sentences, or each word whose time is known; with words, vtt
     contains word times too."""
+    mark: bool = True
+    """True if files say what they are: IPTC's digital source type and the engine, in tags, feeds
+    and read-alongs."""
 
     @model_validator(mode="after")
     def _one_way(self) -> Output:
@@ -440,6 +443,7 @@ class Output(Strict):
             "companions",
             "chunk_ids",
             "highlight",
+            "mark",
         }
         if self.profile is not None and output_keys:
             raise ValueError(
@@ -547,7 +551,7 @@ class ProfileSettings(Strict):
 class Credits(Strict):
     """Credits spoken before the first chapter and after the last, as chapters of their own.
     Templates may contain {title}, {subtitle}, {author}, {narrator}, {series}, {part}, {publisher},
-    {year} and {copyright}, and marks of the script, such as [pause 1s]."""
+    {year}, {copyright} and {disclosure}, and marks of the script, such as [pause 1s]."""
 
     opening: Text | None = "{title}. Written by {author}. Narrated by {narrator}."
     """Before the first chapter; null for none."""
@@ -688,6 +692,9 @@ class Manifest(Strict):
     """For tags; by default the profile's."""
     copyright: Shown | None = None
     """Copyright notice, for tags and credits."""
+    disclosure: Shown | None = None
+    """A sentence that tells listeners that the voices are synthetic. It ends the description in
+    tags, feeds and read-alongs, and credits speak it as {disclosure}."""
     narrated_by: Shown | None = None
     """The narrator's name for tags and credits: Synthetic voices."""
     engine: EngineChoice = Field(default_factory=DEFAULT_ENGINE.settings)

@@ -19,6 +19,7 @@ from narrator.cli import companions as commands
 from narrator.delivery import companions, export
 from narrator.delivery.companions import SpokenChapter, feed
 from narrator.delivery.export import BookAudio
+from narrator.delivery.provenance import VOCABULARY
 from narrator.errors import UserError
 from narrator.pipeline import book_engines
 from narrator.project.facts import BookFacts
@@ -99,6 +100,37 @@ def feed_of(folder: Path, show: feed.Show = SHOW, **more: Any) -> Any:
     return etree.fromstring(
         feed.build_feed(show, found, folder, "https://example.org/show", **more)
     )
+
+
+def test_an_episode_states_the_origin_of_its_sound(folder: Path) -> None:
+    def texts(episode: feed.Episode) -> dict[str, str]:
+        xml = feed.build_feed(SHOW, [episode], folder, "https://example.org/show")
+        found = etree.fromstring(xml).iterfind(".//podcast:txt", namespaces=NS)
+        return {element.get("purpose"): element.text for element in found}
+
+    def marked(source_type: str) -> dict[str, str]:
+        mark = {"digitalSourceType": VOCABULARY + source_type, "speechEngine": "A & B"}
+        return texts(replace(episodes(folder)[0], mark=mark))
+
+    assert texts(episodes(folder)[0]) == {}
+    assert marked("trainedAlgorithmicMedia") == {
+        "ai-content": "true",
+        "digitalSourceType": f"{VOCABULARY}trainedAlgorithmicMedia",
+        "speechEngine": "A & B",
+    }
+    assert "ai-content" in marked("compositeSynthetic")
+    assert "ai-content" not in marked("algorithmicMedia")
+
+
+def test_an_episode_is_marked_as_its_file_is(tmp_path: Path) -> None:
+    path = books.brief(tmp_path, books.PLAIN + "output: {formats: [m4b, wav], files: book}\n")
+    books.run(path, HumEngine())
+    for file in (tmp_path / "build" / "book").iterdir():
+        (episode,) = feed.episodes({file: ()}, chapters=False)
+        assert episode.mark == {
+            "digitalSourceType": f"{VOCABULARY}trainedAlgorithmicMedia",
+            "speechEngine": "hum",
+        }
 
 
 def test_guids_are_those_of_the_podcast_namespace() -> None:

@@ -21,6 +21,7 @@ from manuscripts.errors import ImportFailed
 from narrator.delivery import companions
 from narrator.delivery.companions import SpokenChapter, sanitize
 from narrator.delivery.export import ListenerFile
+from narrator.delivery.provenance import VOCABULARY
 from narrator.errors import UserError
 from narrator.importing import import_book
 from narrator.project.facts import BookFacts
@@ -276,6 +277,23 @@ def test_a_chunk_of_several_lines_and_a_line_of_several_chunks(tmp_path: Path) -
     book, _ = make(tmp_path, [one])
     check(book, [one])
     assert " ".join(book.lit()) == " ".join(["Yes.", "No.", long.strip(), "So."])
+
+
+def test_the_package_states_the_origin_of_its_sound_and_not_of_its_text(tmp_path: Path) -> None:
+    files = delivered(tmp_path, chapters(), "mp3", book=False, each=True)
+    mark = {"digitalSourceType": f"{VOCABULARY}composite", "speechEngine": "A & B"}
+    files = [replace(file, mark=mark if number else {}) for number, file in enumerate(files)]
+    book, _ = make(tmp_path, chapters(), files=files)
+    check(book, chapters())
+    for property, text in (
+        ("schema:digitalSourceType", f"{VOCABULARY}composite"),
+        ("schema:creditText", "A & B"),
+    ):
+        metas = book.metas(property)
+        assert [meta.text for meta in metas] == [text] * (len(files) - 1)
+        marked = [book.items[meta.get("refines")[1:]] for meta in metas]
+        assert [item.get("media-type") for item in marked] == ["audio/mpeg"] * len(marked)
+        assert "001" not in " ".join(item.get("href") for item in marked)
 
 
 def test_the_package_says_who_reads_and_what_lights(tmp_path: Path) -> None:

@@ -30,6 +30,7 @@ from urllib.parse import quote, unquote, urlsplit
 from lxml import etree
 
 from narrator import files as disk
+from narrator.delivery import provenance
 from narrator.delivery.companions import podcast
 from narrator.delivery.export import three_letters
 from narrator.errors import Problem, UserError
@@ -135,6 +136,8 @@ class Episode:
     """Speakers in its WebVTT."""
     companions: Mapping[str, Path]
     """Files beside it, by kind: vtt, srt, chapters."""
+    mark: Mapping[str, str]
+    """The tags that state the origin of its sound."""
 
     @property
     def identity(self) -> tuple[str, str, str]:
@@ -272,6 +275,7 @@ def _read_episode(path: Path, kinds: Collection[str]) -> Episode:
         dated=published_day is not None,
         voices=tuple(dict.fromkeys(_remove_invalid(html.unescape(voice)) for voice in voices)),
         companions=companions,
+        mark=provenance.read_mark(tags),
     )
 
 
@@ -416,10 +420,24 @@ def _add_item(
     if path := episode.companions.get("chapters"):
         attributes = {"url": web_address(path), "type": podcast.TYPE}
         etree.SubElement(item_element, f"{{{_PODCAST}}}chapters", attributes)
+    for purpose, text in _origin_texts(episode):
+        element = etree.SubElement(item_element, f"{{{_PODCAST}}}txt", purpose=purpose)
+        element.text = text
     for person in _episode_people(episode, role):
         attributes = {"group": person.group, "role": person.role}
         element = etree.SubElement(item_element, f"{{{_PODCAST}}}person", attributes)
         element.text = person.name[:_MAX_NAME_LENGTH]
+
+
+def _origin_texts(episode: Episode) -> Iterator[tuple[str, str]]:
+    """Yields purpose and text of the elements that state the origin of an episode's sound.
+
+    `ai-content` is what feeds of others use for sound of trained models; it is not in the podcast
+    namespace's own text.
+    """
+    if provenance.source_type(episode.mark) in provenance.SYNTHETIC_TYPES:
+        yield "ai-content", "true"
+    yield from episode.mark.items()
 
 
 def _episode_people(episode: Episode, role: str) -> list[Person]:

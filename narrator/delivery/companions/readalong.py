@@ -44,6 +44,11 @@ from narrator.text.sentences import sentences
 from textbase.languages import is_right_to_left
 
 ACTIVE_CLASS = "-epub-media-overlay-active"
+MARK_PROPERTIES = {
+    "digitalSourceType": "schema:digitalSourceType",
+    "speechEngine": "schema:creditText",
+}
+"""Properties of schema.org that state the origin of a sound, by the names of its tags."""
 _STYLE = f".{ACTIVE_CLASS} {{ background-color: rgba(255, 200, 60, 0.45); }}\n"
 _SMIL = "http://www.w3.org/ns/SMIL"
 _EPUB_OPS = "http://www.idpf.org/2007/ops"
@@ -175,8 +180,7 @@ def _add_overlays(
         members[name], seconds = _build_overlay(name, document, clips, sound_files, book.base)
         overlays[document] = (name, seconds)
     members[f"{book.base}style.css"] = _STYLE.encode()
-    sounds = {book.base + name: kind for name, (_, kind) in sound_files.sound_names.items()}
-    members[book.package] = _build_package(book, overlays, sounds, tags)
+    members[book.package] = _build_package(book, overlays, sound_files, tags)
     return members
 
 
@@ -220,7 +224,7 @@ def _build_overlay(
 def _build_package(
     book: MarkedBook,
     overlays: Mapping[str, tuple[str, float]],
-    sounds: Mapping[str, str],
+    sound_files: _SoundFiles,
     tags: BookFacts,
 ) -> bytes:
     """Returns the package document with overlays, sound and metadata added."""
@@ -256,8 +260,12 @@ def _build_package(
         manifest_items[document].set("media-overlay", item_id)
         add_manifest_item(item_id, name, "application/smil+xml")
         meta("media:duration", _clock(round(seconds * 1000)), item_id)
-    for number, (name, kind) in enumerate(sounds.items(), 1):
-        add_manifest_item(unique_id(f"sound-{number}"), name, kind)
+    for number, (name, (file, kind)) in enumerate(sound_files.sound_names.items(), 1):
+        item_id = unique_id(f"sound-{number}")
+        add_manifest_item(item_id, book.base + name, kind)
+        for tag, property in MARK_PROPERTIES.items():  # of the sound alone: people wrote the text
+            if tag in file.mark:
+                meta(property, file.mark[tag], item_id)
     add_manifest_item(unique_id("overlay-style"), f"{book.base}style.css", "text/css")
     total_ms = sum(round(seconds * 1000) for _, seconds in overlays.values())
     meta("media:duration", _clock(total_ms))

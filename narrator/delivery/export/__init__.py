@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from threading import Event
 
@@ -41,6 +41,7 @@ from narrator.delivery.export.excerpt import ChapterAudio, excerpt, nearest_exce
 from narrator.delivery.export.names import file_name, fold_path, path_of
 from narrator.delivery.export.tags import Cover, Track, file_tags, three_letters
 from narrator.delivery.output_manifest import OutputManifest
+from narrator.delivery.provenance import joined
 from narrator.errors import ExportError, UserError
 from narrator.files import load_json, replacing, save_json, sweep, translating_errors
 from narrator.project.facts import BookFacts
@@ -95,6 +96,8 @@ class BookAudio:
     """Channel count of the whole book, which absent chapters may raise."""
     silent: int = 0
     """Number of chapters without text among `total`."""
+    marks: bool = True
+    """True where files state their origin."""
 
     @property
     def count(self) -> int:
@@ -132,6 +135,8 @@ class ListenerFile:
     """Numbers of its chapters, one for each of `starts`."""
     folder: str = ""
     """Name of its profile's folder."""
+    mark: Mapping[str, str] = field(default_factory=dict)
+    """The tags that state its origin."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,7 +205,7 @@ def export(
     results = _encode_jobs(plans, cache_folder, on_progress, cancel)
     if outputs is not None:
         outputs.expect_files(plan.path for plan in plans)
-    writer = _Writer(book.tags, covers, _Ledger(cache_folder / "files.json"), outputs)
+    writer = _Writer(book.tags, covers, _Ledger(cache_folder / "files.json"), outputs, book.marks)
     files: list[ListenerFile] = []
     samples: list[ListenerFile] = []
     paths_by_fault: dict[str, list[Path]] = {}
@@ -538,6 +543,8 @@ class _Writer:
     """Covers by names of profiles."""
     ledger: _Ledger
     outputs: OutputManifest | None
+    marks: bool
+    """True where files state their origin."""
 
     def deliver(self, plan: _Plan, sounds: Sequence[Encoded]) -> ListenerFile:
         """Writes the file of a plan, unless it is up to date. Raises ExportError, StorageError."""
@@ -549,16 +556,19 @@ class _Writer:
             "format": plan.format,
             "sounds": [sound.sha256 for sound in sounds],
             "titles": titles,
-            "tags": asdict(replace(facts, cover=None)),
+            "tags": facts.recipe(),
             "cover": keys.content(cover.data) if cover else None,
             "track": asdict(plan.track) if plan.track else None,
         }
+        mark = joined(chapter.provenance for chapter in plan.chapters).mark if self.marks else {}
+        if mark:  # files without one have the keys of versions that wrote none
+            recipe["mark"] = mark
         key = keys.key(recipe)
         starts = self.ledger.starts_of(plan.path, key)
         is_fresh = starts is None
         if starts is None:
             titled_sounds = list(zip(titles, sounds, strict=True))
-            tags = file_tags(facts, plan.track, format)
+            tags = file_tags(facts, plan.track, format, mark)
             if self.outputs is not None:
                 self.outputs.clear_path(plan.path, self.ledger.written_sha256(plan.path))
             with replacing(plan.path) as temporary:
@@ -580,6 +590,7 @@ class _Writer:
             fresh=is_fresh,
             chapters=tuple(chapter.number for chapter in plan.chapters),
             folder=plan.profile.name,
+            mark=mark,
         )
 
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from narrator import keys
+from narrator.delivery.provenance import Provenance
 from narrator.errors import UserError
 from narrator.sound.assemble import Timeline, TimelineItem
 from narrator.sound.audio import Samples, make_silence, raised_cosine
@@ -35,6 +36,7 @@ class ChapterAudio:
     """Streams the words alone, in one channel and equally long, where `blocks` has music too. They
     decide the level, as far as the target accepts the mix, so that music does not make a chapter's
     words louder or quieter than the next."""
+    provenance: Provenance = field(default_factory=Provenance)
 
 
 SAMPLE_LEAD = 0.75
@@ -89,6 +91,7 @@ def excerpt(
         blocks=lambda: _cut_window(sound.blocks, window, sound.channels),
         channels=sound.channels,
         speech=None if speech is None else lambda: _cut_window(speech, window, 1),
+        provenance=sound.provenance,
     )
 
 

@@ -410,7 +410,8 @@ _TEXT_ATOMS = (
 )  # fmt: skip
 """Tags with an atom of their own."""
 _FREE_TAGS = (
-    "subtitle", "series", "series-part", "publisher", "releasedate", "language", "isbn", "asin"
+    "subtitle", "series", "series-part", "publisher", "releasedate", "language", "isbn", "asin",
+    "digitalSourceType", "speechEngine",
 )  # fmt: skip
 
 

@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 
+from narrator.delivery.provenance import as_comment
 from narrator.project.facts import BookFacts
 from narrator.sound.formats import OutputFormat
 
 GENRE = "Audiobook"
 
 
-def file_tags(tags: BookFacts, track: Track | None, format: OutputFormat) -> dict[str, str]:
+def file_tags(
+    tags: BookFacts, track: Track | None, format: OutputFormat, mark: Mapping[str, str]
+) -> dict[str, str]:
     """Returns tags by FFmpeg's names, for ID3, Vorbis comments, RIFF, and `m4b.py`.
+
+    `mark` states the origin of the sound; RIFF, which has no tags of other names, gets it as a
+    comment.
 
     As Audiobookshelf reads them: the artist is the author, the composer the narrator, the album the
     book. FFmpeg splits a day for ID3 into its year and date tags; Vorbis comments have a date, and
@@ -40,6 +47,10 @@ def file_tags(tags: BookFacts, track: Track | None, format: OutputFormat) -> dic
         "asin": tags.asin,
         "track": f"{track.number}/{track.total}" if track and track.number else "",
     }
+    if format.tags == "riff":
+        tag_values["comment"] = " ".join(filter(None, (tags.disclosure, as_comment(mark))))
+    else:
+        tag_values |= mark
     return {name: text for name, text in tag_values.items() if text}
 
 

@@ -26,12 +26,17 @@ class ClusterEngine(Engine):
         self.settings = dict(settings)
         self.name, self.sample_rate = engine.name, engine.sample_rate
         self.continues, self.clones = engine.continues, engine.clones
+        self.is_trained = engine.is_trained
         self.has_speed = engine.has_speed
         self.anchors, self.max_context_seconds = engine.anchors, engine.max_context_seconds
         self.sound_parameters = engine.sound_parameters
         self.casting_parameters = engine.casting_parameters
 
     # -- answered by the engine
+
+    @property
+    def public_name(self) -> str:
+        return self.inner.public_name
 
     def identity(self) -> Mapping[str, Any]:
         return self.inner.identity()

@@ -83,10 +83,16 @@ class DraftEngine(Engine):
 
     name = "draft"
     sample_rate = wire.SAMPLE_RATE
+    is_trained = False
 
     def __init__(self, workers: int | None = None, slots: int | None = None) -> None:
         self.workers = workers or min(os.cpu_count() or 1, MAX_WORKERS)
         self.slots = slots or 4 * self.workers
+
+    @property
+    def public_name(self) -> str:
+        """Raises EngineUnavailable without the package."""
+        return f"eSpeak NG ({PACKAGE} {_version()})"
 
     def identity(self) -> Mapping[str, Any]:
         """Returns the versions of sampler and package. Raises EngineUnavailable without it."""

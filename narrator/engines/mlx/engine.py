@@ -62,6 +62,14 @@ class ModelEngine(Engine):
 
     # -- for the plan
 
+    @property
+    def public_name(self) -> str:
+        """Names the model by its hub id, unless it is a folder, and its weights."""
+        spec = self.settings.model
+        model = self.family.hub if spec == "auto" else spec if self._model.kind == "hub" else ""
+        weights = f"weights {self._weights()[:12]}"
+        return f"{self.name} ({'; '.join(filter(None, (model, weights)))})"
+
     def identity(self) -> Mapping[str, Any]:
         """Returns weights, precision, and the version of the sampling.
 

@@ -7,6 +7,7 @@ of two models unnoticed. Knows nothing of chapters and takes.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -51,6 +52,16 @@ class ServerEngine(Engine):
         self._facts_file = cache / "servers.json"
 
     # -- for the plan
+
+    @property
+    def public_name(self) -> str:
+        """Names the model of the manifest, unless that is a folder of the server, and its
+        version."""
+        settings = self.settings
+        is_named = settings.model != "auto" and not re.match(r"[/.~]|\w:", settings.model)
+        model = settings.model if is_named else ""
+        facts = " ".join(filter(None, (model, settings.version)))
+        return f"{self.name} ({facts})" if facts else self.name
 
     def identity(self) -> Mapping[str, Any]:
         """Returns dialect, server, model and version of the manifest, and the form of requests."""

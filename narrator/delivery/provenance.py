@@ -1,0 +1,114 @@
+"""The origin of a sound, as its file states it: IPTC's digital source type, and what spoke.
+
+The one place that decides which type a sound has. Knows takes and music only as far as there are
+any; nothing of files and formats.
+
+https://cv.iptc.org/newscodes/digitalsourcetype/
+
+IPTC's definitions since 2024: `compositeWithTrainedAlgorithmicMedia` is for media that a model
+edited; a mix of which a model made a part is `compositeSynthetic`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from narrator.engines import Engine
+
+VOCABULARY = "http://cv.iptc.org/newscodes/digitalsourcetype/"
+"""The URI of a type is this with the type's name; IPTC writes it with http."""
+SYNTHETIC_TYPES = frozenset(
+    "trainedAlgorithmicMedia compositeWithTrainedAlgorithmicMedia compositeSynthetic".split()
+)
+"""Types of sound that a trained model made, or had a part in."""
+_TYPE_TAG = "digitalSourceType"
+"""Name of the tag with the type, as schema.org and C2PA spell it."""
+_ENGINE_TAG = "speechEngine"
+
+
+@dataclass(frozen=True, slots=True)
+class Provenance:
+    """The origin of a sound; of nothing by default."""
+
+    engines: tuple[str, ...] = ()
+    """Public names of the engines that speak in it, in alphabetical order."""
+    is_trained: bool = False
+    """True where a trained model speaks in it."""
+    is_ruled: bool = False
+    """True where an engine of rules alone speaks in it."""
+    has_music: bool = False
+    """True where music or another recording is mixed with its speech."""
+
+    @property
+    def source_type(self) -> str:
+        """The name of IPTC's digital source type; "" for a sound of unknown origin."""
+        if self.is_trained:
+            is_mixed = self.has_music or self.is_ruled
+            return "compositeSynthetic" if is_mixed else "trainedAlgorithmicMedia"
+        if self.is_ruled:
+            return "composite" if self.has_music else "algorithmicMedia"
+        return ""
+
+    @property
+    def mark(self) -> dict[str, str]:
+        """The tags that state it; empty for a sound of unknown origin."""
+        if not self.source_type:
+            return {}
+        engines = ", ".join(self.engines)
+        return {_TYPE_TAG: VOCABULARY + self.source_type, _ENGINE_TAG: engines}
+
+
+def provenance(engines: Iterable[Engine], *, has_music: bool) -> Provenance:
+    """Returns the origin of what engines have spoken."""
+    speaking = tuple(engines)
+    return Provenance(
+        tuple(sorted({engine.public_name for engine in speaking})),
+        any(engine.is_trained for engine in speaking),
+        any(not engine.is_trained for engine in speaking),
+        has_music,
+    )
+
+
+def joined(parts: Iterable[Provenance]) -> Provenance:
+    """Returns the origin of a file with several sounds."""
+    sounds = tuple(parts)
+    return Provenance(
+        tuple(sorted({name for sound in sounds for name in sound.engines})),
+        any(sound.is_trained for sound in sounds),
+        any(sound.is_ruled for sound in sounds),
+        any(sound.has_music for sound in sounds),
+    )
+
+
+def as_comment(mark: Mapping[str, str]) -> str:
+    """Returns a mark as one text, for files without tags of their own names."""
+    return "; ".join(f"{name}: {text}" for name, text in mark.items())
+
+
+def read_mark(tags: Mapping[str, str]) -> dict[str, str]:
+    """Returns the mark in the tags of a file, whose names are in lower case; empty for none."""
+    names = (_TYPE_TAG, _ENGINE_TAG)
+    mark = {name: tags[name.casefold()] for name in names if tags.get(name.casefold())}
+    comment = re.search(rf"\b{_TYPE_TAG}: (\S+); {_ENGINE_TAG}: (.+)", tags.get("comment", ""))
+    if not mark and comment:
+        return dict(zip(names, comment.groups(), strict=True))
+    return mark
+
+
+def source_type(mark: Mapping[str, str]) -> str:
+    """Returns the name of the digital source type in a mark; "" for none, and for what IPTC's
+    vocabulary cannot hold."""
+    uri = mark.get(_TYPE_TAG, "")
+    # some write it with https
+    match = re.fullmatch(rf"{VOCABULARY.replace('http:', 'https?:')}(\w+)", uri)
+    return match[1] if match else ""
+
+
+def describe(mark: Mapping[str, str]) -> str:
+    """Describes a mark for people; "none" for none."""
+    if not mark:
+        return "none"
+    type_name = source_type(mark) or mark.get(_TYPE_TAG) or "no source type"
+    return ", ".join(filter(None, (type_name, mark.get(_ENGINE_TAG))))
