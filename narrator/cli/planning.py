@@ -122,6 +122,10 @@ def print_plan(book: BookPlan, as_json: bool, list_chunks: bool = False) -> None
     print_lost_pins(book)
     print_machines(clusters)
     _print_costs(costs)
+    if book.project.manifest.checks.best_of > 1:
+        for engine in book.speaking:
+            if not engine.is_random:
+                out.print(f"best_of: {engine.name} has one reading of a text, and is asked once")
     if book.todo and not clusters:
         for note in book_engines.missing_models(book.project):
             out.print(f"missing: {note}")

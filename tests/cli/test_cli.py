@@ -100,6 +100,14 @@ def test_plan_shows_chapters_speakers_time_and_disk(narrator, book):
         assert word in said
 
 
+def test_plan_counts_the_tries_of_an_engine_that_varies(narrator, book):
+    book.write_text(book.read_text() + "checks: {best_of: 3}\n", encoding="utf-8")
+    assert "of speech, the best of 3 tries each" in narrator("plan", book)[1]
+    said = narrator("plan", book, "--draft")[1]
+    assert "best_of: draft has one reading of a text" in said
+    assert "tries each" not in said
+
+
 def test_plan_and_check_say_who_is_spoken_by_which_engine(narrator, book):
     book.write_text(book.read_text().replace("ann: {", "ann: {engine: draft, "))
     _, said, _ = narrator("plan", book)
