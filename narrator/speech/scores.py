@@ -21,8 +21,8 @@ from narrator.speech.voice_figures import unpack_timbre
 WEIGHTS: Mapping[str, float] = {
     "words": 4.0,
     "checks": 2.0,
-    "likeness": 1.0,
-    "voice": 1.0,
+    "likeness": 0.5,
+    "voice": 0.5,
     "pace": 1.0,
     "seam": 0.5,
 }
