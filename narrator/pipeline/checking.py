@@ -35,6 +35,7 @@ from narrator.pipeline.manuscript import (
     lexicon_of,
     main_language,
 )
+from narrator.project import shops
 from narrator.project.project import Project
 from narrator.quantities import pluralize
 from narrator.speech.hearing import choosing
@@ -71,6 +72,7 @@ def check_manuscript(manuscript: Manuscript, tell: Callable[[str], None]) -> Man
         find_unread_figures(manuscript),
         find_unspoken_symbols(manuscript),
         find_unmarked_languages(manuscript),
+        find_shop_terms(manuscript),
     ):
         tell(str(problem))
     shapes = preflight.expected_shapes(project, manuscript.spoken)
@@ -321,6 +323,27 @@ def find_unrecognised_languages(manuscript: Manuscript) -> Iterator[Problem]:
                 f"checks: {recogniser.recogniser.title} does not know {names}: {count} of "
                 f"{language_counts.total()} chunks pass unheard; name another `recogniser`",
             )
+
+
+def find_shop_terms(manuscript: Manuscript) -> Iterator[Problem]:
+    """Yields one warning that lists the shops of the book's profiles with terms for synthetic
+    voices, which speak in every book, unless the manifest allows it."""
+    project = manuscript.project
+    manifest, profile_names = project.manifest, project.manifest.output.profile or ()
+    if "synthetic-narration" in manifest.allow:
+        return
+    own_profiles = manifest.profiles
+    bases = [own_profiles[n].base if n in own_profiles else n for n in profile_names]
+    if terms := [
+        f"{shop.name} {shop.terms} ({shop.original or shop.source})"
+        for shop in shops.reserved_shops(bases)
+    ]:
+        yield Problem(
+            project.path,
+            project.line("output", "profile"),
+            f"the voices are synthetic, and as of {shops.READ_ON} {'; '.join(terms)}. `allow: "
+            "[synthetic-narration]` hides this warning",
+        )
 
 
 def _explain_unsupported(

@@ -719,6 +719,9 @@ class Manifest(Strict):
     """Length of chunks."""
     checks: Checks = Checks()
     """Checks that a take must pass."""
+    allow: Annotated[tuple[Literal["synthetic-narration"], ...], Distinct] = ()
+    """Warnings that `check` leaves out: that a profile's shop has terms for synthetic voices
+    (synthetic-narration)."""
     lexicon: LexiconChoice = ()
     """Pronunciation of words: {word: spoken}, or entries with conditions."""
     output: Output = Output()
