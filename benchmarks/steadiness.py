@@ -35,11 +35,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.misspoken import Piper, SpokenText
-from narrator.cli.steadiness import is_listed
 from narrator.pipeline import book_engines, book_plan, steadiness
 from narrator.pipeline.book_plan import BookPlan, Selection
 from narrator.pipeline.manuscript import read_manuscript
-from narrator.pipeline.steadiness import MIN_CHAPTER_TAKES
+from narrator.pipeline.steadiness import MIN_CHAPTER_TAKES, is_listed
 from narrator.sound import audio, timing
 from narrator.speech import checks
 from narrator.speech.frames import BANDS, analyse_frames
@@ -445,9 +444,9 @@ def long_figures(
               "takes of two seconds or more stick out")  # fmt: skip
     return (
         round(outcome.drift or 0.0, 3),
-        sum(is_listed(row.shares) for row in outcome.chapters),
+        sum(row.is_listed for row in outcome.chapters),
         len(outcome.chapters),
-        sum(is_listed(row.shares) for row in outcome.trends),
+        sum(row.is_listed for row in outcome.trends),
         len(outcome.trends),
     )
 

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from narrator.pipeline.book_plan import BookPlan
     from narrator.pipeline.steadiness import Steadiness
 
-MIN_LISTED_SHARE = 0.5
-"""Noticeable deviations from which on a chapter, or a change over the book, is listed."""
 MAX_LISTED_OUTLIERS = 40
 """Takes that are printed; --json has them all."""
 
@@ -126,7 +124,7 @@ def _print_chapters(steadiness: Steadiness) -> None:
     rows = [
         ((str(row.chapter), row.speaker, str(row.takes)), row.shares)
         for row in steadiness.chapters
-        if is_listed(row.shares)
+        if row.is_listed
     ]
     if rows:
         out.print("Chapters that differ from the speaker's usual voice (1 is audible):")
@@ -138,18 +136,11 @@ def _print_chapters(steadiness: Steadiness) -> None:
 def _print_trends(steadiness: Steadiness) -> None:
     """Prints the voices that change from the beginning of the book to its end."""
     rows = [
-        ((row.speaker, str(row.takes)), row.shares)
-        for row in steadiness.trends
-        if is_listed(row.shares)
+        ((row.speaker, str(row.takes)), row.shares) for row in steadiness.trends if row.is_listed
     ]
     if rows:
         out.print("Voices that change from their first takes to their last (1 is audible):")
         _print_shares(("speaker", "takes"), rows)
-
-
-def is_listed(shares: Mapping[str, float]) -> bool:
-    """Returns whether a voice differs by enough to be listed."""
-    return max(abs(share) for share in shares.values()) >= MIN_LISTED_SHARE
 
 
 def _print_shares(

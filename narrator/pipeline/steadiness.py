@@ -26,6 +26,14 @@ is listed, by chance."""
 _END_SHARE = 5
 """The first and the last fifth of a speaker's takes are the beginning and the end of the book."""
 
+_MIN_LISTED_SHARE = 0.5
+"""Noticeable deviations from which on a chapter, or a change over the book, is listed."""
+
+
+def is_listed(shares: Mapping[str, float]) -> bool:
+    """Returns whether a voice differs by enough to be listed."""
+    return max(abs(share) for share in shares.values()) >= _MIN_LISTED_SHARE
+
 
 @dataclass(frozen=True, slots=True)
 class SpeakerVoice:
@@ -50,6 +58,10 @@ class ChapterVoice:
     shares: Mapping[str, float]
     """Median deviation from what is usual, in noticeable deviations, by measure."""
 
+    @property
+    def is_listed(self) -> bool:
+        return is_listed(self.shares)
+
 
 @dataclass(frozen=True, slots=True)
 class VoiceTrend:
@@ -61,6 +73,10 @@ class VoiceTrend:
     """In the beginning, and as many at the end."""
     shares: Mapping[str, float]
     """As of `ChapterVoice`."""
+
+    @property
+    def is_listed(self) -> bool:
+        return is_listed(self.shares)
 
 
 @dataclass(frozen=True, slots=True)

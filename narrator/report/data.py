@@ -300,6 +300,7 @@ def _steadiness_row(facts: ProjectFacts) -> Row:
             for passage, take in facts.outlying
         ],
         "chapters": [asdict(chapter) for chapter in steadiness.chapters],
+        "trends": [asdict(trend) for trend in steadiness.trends if trend.is_listed],
     }
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from narrator.cli.steadiness import is_listed, print_steadiness
+from narrator.cli.steadiness import print_steadiness
 from narrator.delivery import layout
 from narrator.pipeline import book_engines, book_plan, steadiness
 from narrator.pipeline.book_plan import BookPlan, Selection
@@ -111,7 +111,7 @@ def test_a_voice_that_rises_slowly_over_the_book_is_told_though_no_chapter_is(tm
     before = plan(tmp_path / "book.yaml")
     (trend,) = steadiness.measure(before).trends
     assert (trend.speaker, trend.takes) == ("narrator", len(before.steps) // 5)
-    assert not is_listed(trend.shares)
+    assert not trend.is_listed
     store = Store.open(before.project.takes, writing=True)
     for number, step in enumerate(before.steps):
         record = store.find(step.key)
@@ -120,9 +120,12 @@ def test_a_voice_that_rises_slowly_over_the_book_is_told_though_no_chapter_is(tm
         voice = {**record.voice, "pitch": record.voice["pitch"] * 2 ** (semitones / 12)}
         store.put(replace(record, voice=voice), store.read(step.key)[0], None)
     found = steadiness.measure(plan(tmp_path / "book.yaml"))
-    assert not any(is_listed(chapter.shares) for chapter in found.chapters)
+    assert not any(chapter.is_listed for chapter in found.chapters)
     (rise,) = found.trends
     assert rise.shares["pitch"] - trend.shares["pitch"] == pytest.approx(1.3 * 0.8 / 1.5, abs=0.1)
+    after = plan(tmp_path / "book.yaml")
+    (row,) = data.report_row(after, facts.gather(after))["steadiness"]["trends"]
+    assert row["shares"] == rise.shares
     print_steadiness(found)
     assert "Voices that change from their first takes to their last" in capsys.readouterr().out
 

@@ -293,13 +293,14 @@ function steadiness({ steadiness: all, speech_seconds: length }, hands) {
     words: `${place.chunk}: ${reasons.join("; ")}`,
     onPress: () => hands.press(place),
   }));
-  const measures = [...new Set(all.chapters.flatMap(({ shares }) => Object.keys(shares)))];
-  const rows = all.chapters.map(({ chapter, speaker, style, takes, shares }) => [
-    chapter,
+  const measures = [...new Set([...all.chapters, ...all.trends].flatMap(({ shares }) => Object.keys(shares)))];
+  const row = (first) => ({ speaker, style, takes, shares }) => [
+    first,
     own(style ? `${speaker}, ${style}` : speaker),
     grouped(takes),
     ...measures.map((name) => (name in shares ? minus(shares[name]) : "")),
-  ]);
+  ];
+  const rows = [...all.chapters.map((one) => row(one.chapter)(one)), ...all.trends.map(row("end"))];
   return [
     chart(
       `How far ${counted(all.count, "line")} are from their speakers' usual voice, ${counted(all.outliers.length, "outlier")}`,
@@ -307,6 +308,7 @@ function steadiness({ steadiness: all, speech_seconds: length }, hands) {
       [
         `How near each line comes to sticking out from how its speaker usually sounds. Lines above 1 stick out, and are circles: they differ by more than listeners notice, and by more than ${all.spreads} times what this speaker usually varies. The height is the smaller of the two, in whichever of pitch, pace, loudness, timbre and the others is highest.`,
         all.drift === null ? "" : ` Chapters drift by ${all.drift.toFixed(2)}.`,
+        all.trends.length ? ` Voices that change from beginning to end: ${[...new Set(all.trends.map(({ speaker }) => speaker))].join(", ")} (last in the numbers).` : "",
         all.unmeasured ? ` ${counted(all.unmeasured, "line")} of an earlier version are not measured.` : "",
         all.too_few.length ? ` Too few lines to tell: ${all.too_few.join(", ")}.` : "",
       ],
