@@ -33,6 +33,7 @@ _MODULES = {
     "auditioning": ("voices",),
     "cluster": ("scheduler", "worker"),
     "companions": ("feed",),
+    "deliver": ("deliver",),
     "delivery": ("verify",),
     "doctor": ("doctor",),
     "hearing": ("hear",),

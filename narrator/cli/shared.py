@@ -33,7 +33,7 @@ PURPOSES = {
     "Hear": ("studio", "voices", "where", "play", "serve"),
     "Render": ("plan", "render", "status"),
     "Mend": ("hear", "flag", "pickups", "why", "takes", "retake", "pin", "unpin"),
-    "Deliver": ("export", "verify", "feed"),
+    "Deliver": ("export", "verify", "feed", "deliver"),
     "Machine": ("doctor", "models", "gc", "scheduler", "worker"),
 }
 """The commands by purpose, as `--help` lists them."""

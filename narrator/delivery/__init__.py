@@ -8,6 +8,7 @@ figures are in `project/profiles.py`, the formats and the arithmetic of samples 
     layout.py           takes -> a chapter's timeline and sound; music.py: what plays in it
     export/             chapters -> encoded, tagged files
     companions/         subtitles, chapter lists, read-along books, feeds beside them
+    shelves/            finished files -> where people listen
     finish.py           all of these, from takes to files
     output_manifest.py  the finished files of a project; products.py: whether they are current
     rules.py            the demands of platforms, asked by preflight.py of a plan, and by

@@ -1,0 +1,107 @@
+"""The command that sends finished files to where people listen: deliver."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from narrator.cli.planning import load_plan
+from narrator.cli.progress import StageLine
+from narrator.cli.shared import Book, app, display_path, err, out
+from narrator.errors import UsageError
+from narrator.quantities import format_bytes, pluralize
+
+if TYPE_CHECKING:
+    from narrator.delivery.shelves.layouts import Layout
+    from narrator.delivery.shelves.sending import Delivery, Item
+
+
+@app.command()
+def deliver(
+    book: Book = Path("book.yaml"),
+    to: Annotated[
+        str,
+        typer.Option(
+            "--to", metavar="SHELF", help="A folder, or rclone:REMOTE:PATH.", show_default=False
+        ),
+    ] = "",
+    layout: Annotated[
+        str, typer.Option("--layout", help="audiobookshelf, plex, jellyfin, apple-books, calibre.")
+    ] = "",
+    profile: Annotated[
+        str, typer.Option("--profile", "-p", help="Which files, of a book made for several.")
+    ] = "",
+    replace: Annotated[
+        bool, typer.Option("--replace", help="Replace files there that others have put there.")
+    ] = False,
+) -> None:
+    """Send finished files to a shelf: what is new only, each once. Nothing is rendered or
+    exported."""
+    from narrator.delivery.shelves import layouts, sending
+    from narrator.delivery.shelves.folder import FolderShelf
+
+    chosen_layout = _find_layout(layout)
+    if profile and not chosen_layout:
+        raise UsageError("--profile goes with --layout: without one the whole folder is sent")
+    folder = _find_folder(to)
+    planned = load_plan(book)
+    if folder.is_relative_to(os.path.abspath(planned.project.build)):
+        raise UsageError(f"{to} is in the project's own build folder: name another place")
+    if chosen_layout and chosen_layout.name == "calibre" and (folder / "metadata.db").exists():
+        raise UsageError(
+            f"{to} is a library of Calibre, to which only Calibre adds books: name another folder"
+        )
+    with StageLine(err) as line:
+        line("reading finished files", 0)
+        items = (
+            layouts.arrange(planned, chosen_layout, profile)
+            if chosen_layout
+            else layouts.mirror(planned)
+        )
+        record = sending.open_record(planned.folders, os.fspath(folder), layout)
+        delivery = sending.deliver(
+            items,
+            FolderShelf(folder),
+            record,
+            replace=replace,
+            on_progress=lambda share: line("sending", share),
+        )
+    _print_delivery(delivery, str(display_path(folder)))
+    if chosen_layout and chosen_layout.advice:
+        out.print(_advice(chosen_layout, folder, items))
+
+
+def _find_layout(name: str) -> Layout | None:
+    """Returns a layout by name; None for no name. Raises UsageError."""
+    from narrator.delivery.shelves.layouts import LAYOUTS
+
+    if name and name not in LAYOUTS:
+        raise UsageError(f"unknown layout {name!r}; there are {', '.join(LAYOUTS)}")
+    return LAYOUTS.get(name)
+
+
+def _find_folder(to: str) -> Path:
+    """Returns the folder of `--to`. Raises UsageError."""
+    if not to:
+        raise UsageError("where to? For example: --to /srv/audiobooks --layout plex")
+    folder = Path(os.path.abspath(Path(to).expanduser()))
+    if not folder.is_dir():
+        raise UsageError(f"{to} is no folder: make it, or mount it, first")
+    return folder
+
+
+def _print_delivery(delivery: Delivery, place: str) -> None:
+    for item in delivery.sent:
+        out.print(f"{item.name}  {format_bytes(item.size)}")
+    for name in delivery.removed:
+        out.print(f"{name}  removed: it is delivered no more")
+    unchanged = f", {pluralize(delivery.unchanged, 'file')} unchanged" if delivery.unchanged else ""
+    out.print(f"{place}: {pluralize(len(delivery.sent), 'file')} sent{unchanged}")
+
+
+def _advice(layout: Layout, folder: Path, items: list[Item]) -> str:
+    suffix = items[0].source.suffix[1:]
+    return layout.advice.format(suffix=suffix, folder=folder / Path(items[0].name).parent)

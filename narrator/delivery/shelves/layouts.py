@@ -1,0 +1,313 @@
+"""The folder layouts that apps read, and which finished files go into them.
+
+A layout is a row of `LAYOUTS`. Knows nothing of how files are sent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from xml.sax.saxutils import escape, quoteattr
+
+from narrator import files
+from narrator.delivery import products
+from narrator.delivery.export import book_name
+from narrator.delivery.export.names import path_of
+from narrator.delivery.layout import RenderedBook, spoken_chapters
+from narrator.delivery.output_manifest import MadeFile, content_facts
+from narrator.delivery.shelves.sending import Item, Step
+from narrator.errors import NarratorError, UsageError
+from narrator.project.facts import BookFacts
+from narrator.project.profiles import Profile
+from narrator.quantities import pluralize
+from narrator.sound.formats import OUTPUT_SUFFIXES
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """The files of a book that an app reads, and where they lie."""
+
+    name: str
+    folder: str
+    """Template of the book's folder, as for file names; empty for none."""
+    formats: tuple[str, ...]
+    """Formats that it plays; the first that the book is finished in is sent."""
+    has_chapter_files: bool = True
+    """Whether it takes a book in files of a chapter each, where there is none of the whole book."""
+    book_name: str = ""
+    """Template of the name of the book's file; empty keeps the name of the finished file."""
+    has_cover: bool = True
+    """Whether it reads `cover.jpg` or `cover.png` beside the sound."""
+    has_epub: bool = False
+    has_opf: bool = False
+    """Whether it reads the facts of a book from `metadata.opf`."""
+    advice: str = ""
+    """How to have the app read the folder, where it does not by itself."""
+
+
+LAYOUTS: Mapping[str, Layout] = {
+    layout.name: layout
+    for layout in (
+        # audiobookshelf.org, "Book Library Structure"
+        Layout(
+            "audiobookshelf",
+            "{author}/{series}/{title}",
+            ("m4b", "mp3", "opus", "flac", "wav"),
+            has_epub=True,
+        ),
+        # Plex has no audiobooks: a music library, artist/album, covers by "Local Media Assets"
+        Layout("plex", "{author}/{title}", ("m4b", "mp3", "flac", "opus", "wav")),
+        # jellyfin.org, "Books": a folder for each book, facts from the tags; no read-alongs
+        Layout("jellyfin", "{author}/{title}", ("m4b", "mp3", "flac", "opus", "wav")),
+        # Books on a Mac takes every file of several for a book of its own
+        Layout(
+            "apple-books",
+            "",
+            ("m4b",),
+            has_chapter_files=False,
+            book_name="{author} - {title}",
+            has_cover=False,
+            has_epub=True,
+            advice="drag the files onto the Books app",
+        ),
+        # manual.calibre-ebook.com, "calibredb add": sound only with --add; metadata.opf is read
+        Layout(
+            "calibre",
+            "{author}/{title}",
+            ("m4b", "mp3", "flac", "opus", "wav"),
+            has_chapter_files=False,
+            book_name="{title}",
+            has_epub=True,
+            has_opf=True,
+            advice='`calibredb add --recurse --one-book-per-directory --add "*.{suffix}" '
+            '"{folder}"` adds it',
+        ),
+    )
+}
+
+
+def arrange(book: RenderedBook, layout: Layout, profile_name: str = "") -> list[Item]:
+    """Returns the files of a book for a layout.
+
+    `profile_name` chooses among the profiles that the book is delivered for; else one that is named
+    as the layout, or the first that fits. Raises StorageError, UsageError where finished files are
+    missing, outdated or altered.
+    """
+    facts = book.project.facts
+    made_files = dict(products.open_output_manifest(book.folders).finished())
+    profile, sounds = _choose_sounds(book, layout, profile_name, made_files)
+    stem = _book_stem(book, profile)
+    epub = stem.with_name(f"{stem.name}.epub")
+    has_epub = layout.has_epub and epub in made_files
+    _require_intact(book, [*sounds, epub] if has_epub else sounds)
+    folder = path_of(layout.folder, facts.in_names()) if layout.folder else Path()
+
+    def name_of(path: Path, is_book: bool) -> str:
+        stem = layout.book_name if is_book else ""
+        file_name = f"{path_of(stem, facts.in_names())}{path.suffix}" if stem else path.name
+        return (folder / file_name).as_posix()
+
+    sources = {name_of(path, len(sounds) == 1): path for path in sounds}
+    if has_epub:
+        sources[name_of(epub, is_book=True)] = epub
+    if layout.has_cover and facts.cover:
+        sources[(folder / f"cover{facts.cover.suffix.lower()}").as_posix()] = facts.cover
+    if layout.has_opf:
+        sources[(folder / "metadata.opf").as_posix()] = _write_opf(book)
+    return [_item(path, name) for name, path in sources.items()]
+
+
+def mirror(book: RenderedBook) -> list[Item]:
+    """Returns all finished files as they lie in their folder, with feeds and other visible files
+    there.
+
+    Raises StorageError, UsageError where finished files are missing, outdated or altered, or a feed
+    refers to a file that is not there.
+    """
+    from narrator.delivery.companions import feed  # loads lxml
+
+    root = book.folders.finished
+    with files.translating_errors(root):
+        paths = [
+            path
+            for path in sorted(root.rglob("*"))
+            if path.is_file()
+            and not any(part.startswith(".") for part in path.relative_to(root).parts)
+        ]
+    sounds = [path for path in paths if path.suffix in OUTPUT_SUFFIXES]
+    if not sounds:
+        raise _nothing_finished(book)
+    _require_intact(book)
+    feeds = set[Path]()
+    for path in paths:
+        if path.suffix == ".xml" and (episodes := feed.referenced_files(path)):
+            feeds.add(path)
+            if missing_episodes := sorted(str(episode) for episode in episodes - {*paths}):
+                raise UsageError(
+                    f"{path} refers to {missing_episodes[0]}, which is not there: `narrator feed` "
+                    "makes it again"
+                )
+    return [_item(path, path.relative_to(root).as_posix(), is_feed=path in feeds) for path in paths]
+
+
+def _item(path: Path, name: str, *, is_feed: bool = False) -> Item:
+    """Returns a file to send. Raises StorageError."""
+    with files.translating_errors(path):
+        facts = content_facts(path)
+    is_sound = path.suffix in OUTPUT_SUFFIXES or path.suffix.lower() in _PICTURES
+    step = Step.FEED if is_feed else Step.SOUND if is_sound else Step.PAGES
+    return Item(path, name, facts["size"], facts["sha256"], step)
+
+
+_PICTURES = (".jpg", ".jpeg", ".png")
+
+
+# -- which files are finished ----------------------------------------------------------------------
+
+
+def _choose_sounds(
+    book: RenderedBook, layout: Layout, profile_name: str, made_files: Mapping[Path, MadeFile]
+) -> tuple[Profile, list[Path]]:
+    """Returns a profile with the sound files of it that a layout takes, in order. Raises
+    UsageError."""
+    profiles = sorted(book.project.deliveries, key=lambda profile: profile.name != layout.name)
+    if profile_name:
+        profiles = [profile for profile in profiles if profile.name == profile_name]
+        if not profiles:
+            names = ", ".join(profile.name for profile in book.project.deliveries if profile.name)
+            raise UsageError(
+                f"the book is not made for {profile_name!r}; `output.profile` names "
+                f"{names or 'no profile'}"
+            )
+    if not any(entry.chapters for entry in made_files.values()):
+        raise _nothing_finished(book)
+    for profile in profiles:
+        for format in layout.formats:
+            book_files = _book_files(book, profile, format, made_files)
+            if len(book_files) == 1 or (book_files and layout.has_chapter_files):
+                return profile, book_files
+    if layout.has_chapter_files:
+        for profile in profiles:
+            for format in layout.formats:
+                if chapter_files := _chapter_files(book, profile, format, made_files):
+                    return profile, chapter_files
+    formats = " or ".join(layout.formats[:2])
+    unit = "the book" if layout.has_chapter_files else "the book in one file"
+    raise UsageError(
+        f"{layout.name} takes {unit} as {formats}, which is not finished: `output.formats` names "
+        f"what is made, and `narrator export{book.folders.option}` makes it of a book that is "
+        "rendered completely"
+    )
+
+
+def _book_stem(book: RenderedBook, profile: Profile) -> Path:
+    """Returns the path of the whole book in a profile's folder, without its ending."""
+    name = book_name(profile.book_name, book.project.facts)
+    return book.folders.finished / profile.name / name
+
+
+def _book_files(
+    book: RenderedBook, profile: Profile, format: str, made_files: Mapping[Path, MadeFile]
+) -> list[Path]:
+    """Returns the file of the whole book, or its parts in order; empty where there is none."""
+    stem = _book_stem(book, profile)
+    whole = stem.with_name(f"{stem.name}.{format}")
+    if whole in made_files:
+        return [whole]
+    parts = [
+        path
+        for path in made_files
+        if path.parent == stem.parent
+        and path.suffix == f".{format}"
+        and path.stem.startswith(f"{stem.name} - part ")
+        and made_files[path].chapters
+    ]
+    return sorted(parts, key=lambda path: made_files[path].chapters)
+
+
+def _chapter_files(
+    book: RenderedBook, profile: Profile, format: str, made_files: Mapping[Path, MadeFile]
+) -> list[Path]:
+    """Returns files of a chapter each in their order, if those of all chapters are finished."""
+    folder = book.folders.finished / profile.name
+    by_chapter: dict[int, Path] = {}
+    for path, entry in made_files.items():
+        is_chapter = len(entry.chapters) == 1 and not path.stem.endswith("Retail sample")
+        if is_chapter and path.suffix == f".{format}" and path.is_relative_to(folder):
+            by_chapter[entry.chapters[0]] = path
+    if by_chapter.keys() != spoken_chapters(book):
+        return []
+    return [path for _, path in sorted(by_chapter.items())]
+
+
+def _require_intact(book: RenderedBook, paths: Sequence[Path] | None = None) -> None:
+    """Raises UsageError if finished files, all or some, are missing, outdated or altered."""
+    notes = [
+        (path, note)
+        for path, note in (*products.list_sound_files(book), *products.list_faulty_files(book))
+        if note and (paths is None or path in paths)
+    ]
+    if notes:
+        path, note = notes[0]
+        others = f", and {pluralize(len(notes) - 1, 'other')}" if notes[1:] else ""
+        raise UsageError(
+            f"{path.name}{others}: {note.partition(';')[0]}; nothing was sent: "
+            f"`narrator export{book.folders.option}` makes finished files again, after a "
+            f"`narrator render{book.folders.option}` where the text has changed"
+        )
+
+
+def _nothing_finished(book: RenderedBook) -> NarratorError:
+    return UsageError(
+        f"{book.folders.finished} has no finished files: `narrator render{book.folders.option}` "
+        "makes them"
+    )
+
+
+# -- metadata.opf ----------------------------------------------------------------------------------
+
+
+def _write_opf(book: RenderedBook) -> Path:
+    """Writes the facts of a book for Calibre into `build`; returns the file. Raises
+    StorageError."""
+    path = book.folders.work("delivered") / "metadata.opf"
+    data = build_opf(book.project.facts).encode()
+    with files.translating_errors(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+    files.write(path, data)
+    return path
+
+
+def build_opf(facts: BookFacts) -> str:
+    """Returns the facts of a book as an OPF 2.0 package document, with Calibre's series."""
+    rows = [("title", "", facts.title)]
+    rows += [("creator", ' opf:role="aut"', author) for author in facts.authors]
+    rows += [("contributor", ' opf:role="nrt"', name) for name in facts.narrators]
+    rows += [
+        ("language", "", facts.language),
+        ("publisher", "", facts.publisher),
+        ("date", "", facts.date),
+        ("description", "", facts.description),
+        ("subject", "", facts.genre),
+        ("rights", "", facts.copyright),
+        ("identifier", ' opf:scheme="ISBN"', facts.isbn),
+        ("identifier", ' opf:scheme="AMAZON"', facts.asin),
+    ]
+    lines = [f"    <dc:{tag}{mark}>{escape(text)}</dc:{tag}>" for tag, mark, text in rows if text]
+    if facts.series:
+        lines.append(f'    <meta name="calibre:series" content={quoteattr(facts.series)}/>')
+    if facts.part:
+        lines.append(f'    <meta name="calibre:series_index" content={quoteattr(facts.part)}/>')
+    return "\n".join(
+        (
+            '<?xml version="1.0" encoding="utf-8"?>',
+            '<package xmlns="http://www.idpf.org/2007/opf" version="2.0">',
+            '  <metadata xmlns:dc="http://purl.org/dc/elements/1.1/" '
+            'xmlns:opf="http://www.idpf.org/2007/opf">',
+            *lines,
+            "  </metadata>",
+            "</package>",
+            "",
+        )
+    )

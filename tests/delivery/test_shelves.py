@@ -1,0 +1,278 @@
+"""Finished files on shelves: which are sent, where they lie, and what never happens to others."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from lxml import etree
+
+from narrator.delivery.shelves import sending
+from narrator.delivery.shelves.layouts import LAYOUTS, build_opf
+from narrator.project.facts import BookFacts
+from tests import books
+
+MANIFEST = """\
+title: The Ferry
+author: A. Author
+series: {name: Ferries, part: 2}
+chapters:
+  - {title: Morning, lines: ["The ferry left at seven."]}
+  - {title: Evening, lines: ["The lamps were lit."]}
+output: {formats: [m4b, mp3], files: both, companions: [vtt, readalong]}
+"""
+BOOK = "A. Author/The Ferry/A. Author - The Ferry.m4b"
+IN_SERIES = "A. Author/Ferries/The Ferry/"
+
+
+@pytest.fixture(scope="module")
+def _finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("finished") / "book.yaml"
+    path.write_text(MANIFEST)
+    command = [sys.executable, "-m", "narrator", "render", path, "--draft"]
+    subprocess.run(command, check=True, capture_output=True)
+    return path
+
+
+@pytest.fixture
+def finished(_finished: Path, tmp_path: Path) -> Path:
+    shutil.copytree(_finished.parent, tmp_path, dirs_exist_ok=True)
+    return tmp_path / _finished.name
+
+
+@pytest.fixture
+def shelf(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("shelf")
+
+
+def names(folder: Path) -> set[str]:
+    return {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
+
+
+@pytest.mark.parametrize(
+    ("layout", "expected"),
+    [
+        ("plex", {BOOK}),
+        ("jellyfin", {BOOK}),
+        (
+            "audiobookshelf",
+            {IN_SERIES + "A. Author - The Ferry.m4b", IN_SERIES + "A. Author - The Ferry.epub"},
+        ),
+        ("apple-books", {"A. Author - The Ferry.m4b", "A. Author - The Ferry.epub"}),
+        (
+            "calibre",
+            {f"A. Author/The Ferry/{name}"
+             for name in ("The Ferry.m4b", "The Ferry.epub", "metadata.opf")},
+        ),
+    ],
+)  # fmt: skip
+def test_each_app_gets_its_folders(narrator, finished, shelf, layout, expected):
+    code, said, _ = narrator("deliver", finished, "--draft", "--to", shelf, "--layout", layout)
+    assert code == 0
+    assert names(shelf) == expected
+    assert f"{len(expected)} file{'s' if len(expected) > 1 else ''} sent" in said
+
+
+def test_every_layout_is_tested():
+    (layouts,) = (mark for mark in test_each_app_gets_its_folders.pytestmark)
+    assert {row[0] for row in layouts.args[1]} == {*LAYOUTS}
+
+
+def test_without_a_layout_the_folder_is_sent_as_it_is(narrator, finished, shelf):
+    (finished.parent / "build/draft/cover.jpg").write_bytes(b"mine")
+    (finished.parent / "build/draft/.hidden").write_bytes(b"mine")
+    assert narrator("deliver", finished, "--draft", "--to", shelf)[0] == 0
+    assert names(shelf) == names(finished.parent / "build/draft") - {".hidden"}
+
+
+def test_twice_delivered_is_once_there(narrator, finished, shelf):
+    command = ("deliver", finished, "--draft", "--to", shelf, "--layout", "plex")
+    narrator(*command)
+    modified = (shelf / BOOK).stat().st_mtime_ns
+    code, said, _ = narrator(*command)
+    assert code == 0
+    assert "0 files sent, 1 file unchanged" in said
+    assert (shelf / BOOK).stat().st_mtime_ns == modified
+
+
+def test_a_new_title_takes_the_place_of_the_old_one(narrator, finished, shelf):
+    command = ("deliver", finished, "--draft", "--to", shelf, "--layout", "plex")
+    narrator(*command)
+    (shelf / "A. Author/notes.txt").write_text("mine")
+    finished.write_text(MANIFEST.replace("The Ferry", "The Rope"))
+    code, _, log = narrator(*command)
+    assert code == 2
+    assert "out of date; nothing was sent" in log
+    assert "`narrator export --draft` makes" in log
+    assert names(shelf) == {BOOK, "A. Author/notes.txt"}
+    narrator("export", finished, "--draft")
+    code, said, _ = narrator(*command)
+    assert code == 0
+    assert f"{BOOK}  removed" in said
+    assert names(shelf) == {BOOK.replace("The Ferry", "The Rope"), "A. Author/notes.txt"}
+    assert not (shelf / BOOK).parent.exists()
+
+
+def test_a_file_of_others_is_replaced_only_when_asked(narrator, finished, shelf):
+    (shelf / BOOK).parent.mkdir(parents=True)
+    (shelf / BOOK).write_bytes(b"another's")
+    command = ("deliver", finished, "--draft", "--to", shelf, "--layout", "plex")
+    code, _, log = narrator(*command)
+    assert code == 2
+    assert "this project did not send it: nothing was sent; --replace replaces it" in log
+    assert (shelf / BOOK).read_bytes() == b"another's"
+    assert narrator(*command, "--replace")[0] == 0
+    assert (shelf / BOOK).stat().st_size > 1000
+
+
+def test_a_file_that_was_lost_there_is_sent_again(narrator, finished, shelf):
+    command = ("deliver", finished, "--draft", "--to", shelf)
+    narrator(*command)
+    lost = next(shelf.rglob("*.m4b"))
+    lost.unlink()
+    assert "1 file sent" in narrator(*command)[1]
+    assert lost.exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ((), "where to? For example: --to /srv/audiobooks --layout plex"),
+        (("--to", "nowhere"), "nowhere is no folder: make it, or mount it, first"),
+        (("--to", ".", "--layout", "plecs"), "unknown layout 'plecs'; there are audiobookshelf"),
+        (("--to", "build"), "build is in the project's own build folder: name another place"),
+        (("--to", ".", "--profile", "acx"), "--profile goes with --layout"),
+        (("--to", ".", "--layout", "plex", "--profile", "acx"), "the book is not made for 'acx'"),
+        (
+            ("--to", "calibre", "--layout", "calibre"),
+            "calibre is a library of Calibre, to which only Calibre adds books",
+        ),
+    ],
+)
+def test_a_wrong_command_says_what_to_do(narrator, finished, monkeypatch, arguments, message):
+    monkeypatch.chdir(finished.parent)
+    Path("calibre").mkdir()
+    Path("calibre/metadata.db").touch()
+    code, said, log = narrator("deliver", finished, "--draft", *arguments)
+    assert (code, said) == (2, "")
+    assert f"error: {message}" in log
+    assert log.count("error:") == 1
+
+
+def test_a_book_that_is_not_finished_names_the_command(narrator, tmp_path, shelf):
+    code, _, log = narrator("deliver", books.brief(tmp_path), "--draft", "--to", shelf)
+    assert code == 2
+    assert "has no finished files: `narrator render --draft` makes them" in log
+    assert not names(shelf)
+
+
+def test_an_altered_file_is_not_sent(narrator, finished, shelf):
+    path = finished.parent / "build/draft/A. Author - The Ferry.epub"
+    path.write_bytes(path.read_bytes() + b"\0")
+    for layout in ((), ("--layout", "calibre")):
+        code, _, log = narrator("deliver", finished, "--draft", "--to", shelf, *layout)
+        assert code == 2
+        assert "A. Author - The Ferry.epub: altered since it was made; nothing was sent" in log
+    assert not names(shelf)
+
+
+def test_calibre_is_told_the_facts():
+    facts = BookFacts(
+        title="Salt & <Rope>", authors=("A", "B"), series="Ferries", part="2", isbn="123"
+    )
+    root = etree.fromstring(build_opf(facts).encode())
+    dc = "{http://purl.org/dc/elements/1.1/}"
+    assert root.findtext(f".//{dc}title") == "Salt & <Rope>"
+    assert [author.text for author in root.iter(f"{dc}creator")] == ["A", "B"]
+    metas = {meta.get("name"): meta.get("content") for meta in root.iter() if meta.get("name")}
+    assert metas == {"calibre:series": "Ferries", "calibre:series_index": "2"}
+
+
+# -- order, and deliveries that were cut off -------------------------------------------------------
+
+
+class Broken(Exception):
+    """The line went dead."""
+
+
+class Memory:
+    """A shelf in memory, which notes what is done, and breaks after so many files."""
+
+    def __init__(self, breaks_after: int = 1000) -> None:
+        self.files: dict[str, bytes] = {}
+        self.acts: list[str] = []
+        self.left = breaks_after
+
+    def sizes(self, names):
+        return {name: len(self.files[name]) for name in names if name in self.files}
+
+    def send(self, items, on_sent):
+        for item in items:
+            if not self.left:
+                self.files[item.name] = b"h"  # half of it
+                raise Broken
+            self.left -= 1
+            self.files[item.name] = item.source.read_bytes()
+            self.acts.append(item.name)
+            on_sent(item)
+
+    def remove(self, names):
+        for name in names:
+            del self.files[name]
+            self.acts.append(f"- {name}")
+
+
+@pytest.fixture
+def items(tmp_path: Path) -> Callable[..., list[sending.Item]]:
+    steps = {".mp3": sending.Step.SOUND, ".vtt": sending.Step.PAGES, ".xml": sending.Step.FEED}
+
+    def make(**contents: str) -> list[sending.Item]:
+        made = []
+        for stem, text in contents.items():
+            path = tmp_path / stem.replace("_", ".")
+            path.write_text(text)
+            step = steps[path.suffix]
+            made.append(sending.Item(path, path.name, len(text), f"sha of {text}", step))
+        return made
+
+    return make
+
+
+def send(items, shelf, folder, replace=False):
+    record = sending.SentRecord.load(folder / "sent.json")
+    return sending.deliver(items, shelf, record, replace=replace, on_progress=lambda share: None)
+
+
+def test_a_feed_is_sent_last_and_what_is_gone_is_removed_after_it(items, tmp_path):
+    shelf = Memory()
+    send(items(feed_xml="1", one_vtt="1", one_mp3="1"), shelf, tmp_path)
+    shelf.files["others.mp3"] = b"another's"
+    send(items(feed_xml="2", two_vtt="2", two_mp3="2"), shelf, tmp_path)
+    assert shelf.acts == [
+        *("one.mp3", "one.vtt", "feed.xml"),
+        *("two.mp3", "two.vtt", "feed.xml", "- one.mp3", "- one.vtt"),
+    ]
+    assert {*shelf.files} == {"feed.xml", "two.vtt", "two.mp3", "others.mp3"}
+
+
+@pytest.mark.parametrize("breaks_after", range(4))
+def test_a_delivery_that_was_cut_off_goes_on(items, tmp_path, breaks_after):
+    shelf, wanted = Memory(breaks_after), items(a_mp3="aa", b_mp3="bb", a_vtt="cc", feed_xml="dd")
+    with pytest.raises(Broken):
+        send(wanted, shelf, tmp_path)
+    shelf.left, shelf.acts = 1000, []
+    delivery = send(wanted, shelf, tmp_path)
+    assert shelf.acts == [item.name for item in wanted][breaks_after:]
+    assert delivery.unchanged == breaks_after
+    assert {*shelf.files.values()} == {b"aa", b"bb", b"cc", b"dd"}
+
+
+def test_the_same_size_with_other_words_is_sent(items, tmp_path):
+    shelf = Memory()
+    send(items(feed_xml="one"), shelf, tmp_path)
+    send(items(feed_xml="two"), shelf, tmp_path)
+    assert shelf.files == {"feed.xml": b"two"}
