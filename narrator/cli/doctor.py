@@ -104,14 +104,14 @@ def doctor(
     if book is not None:
         manifest_at(book)
     if voice is not None and not probe:
-        raise UsageError("--voice is what --probe speaks with: give both")
+        raise UsageError("--voice needs --probe, which speaks with it")
     checks = []
     wish, say = (
         make_cluster_options(cluster, tls, insecure),
         _ignore_message if as_json else err.print,
     )
-    probing = Probing(voice, shows_progress=not as_json) if probe else None
-    for check in examine(book or find_project_root(None), say, wish, probing):
+    probe_options = ProbeOptions(voice, shows_progress=not as_json) if probe else None
+    for check in examine(book or find_project_root(None), say, wish, probe_options):
         checks.append(check)
         if not as_json:
             out.print(f"{check.state:4}  {check.name}: {check.said}")
@@ -138,8 +138,8 @@ def _ignore_message(message: str) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class Probing:
-    """Wishes for `--probe`."""
+class ProbeOptions:
+    """The options of `--probe`."""
 
     voice: str | None
     """The name of a preset."""
@@ -147,11 +147,11 @@ class Probing:
 
 
 def examine(
-    book: Path | None, tell: Tell, wish: ClusterOptions, probing: Probing | None = None
+    book: Path | None, tell: Tell, wish: ClusterOptions, probe_options: ProbeOptions | None = None
 ) -> Iterator[Diagnosis]:
     """Yields each diagnosis as it is made; a book that cannot be read is a failed one.
 
-    `tell` receives what takes time. With `probing` the models of this machine speak.
+    `tell` receives what takes time. With `probe_options` the models of this machine speak.
     """
     from narrator.engines import machine
     from narrator.engines.registry import ENGINES
@@ -198,8 +198,8 @@ def examine(
     yield _check_recogniser(manuscript, tell)
     yield from _list_extensions()
     yield from _check_folders(root)
-    if probing is not None:
-        yield from _probe(manuscript, engine_settings, probing, tell)
+    if probe_options is not None:
+        yield from _probe(manuscript, engine_settings, probe_options, tell)
     if manuscript is not None:
         yield _check_book(manuscript, device, tell, wish)
 
@@ -207,11 +207,10 @@ def examine(
 def _probe(
     manuscript: Manuscript | None,
     engine_settings: Sequence[EngineSettings],
-    probing: Probing,
+    probe_options: ProbeOptions,
     tell: Tell,
 ) -> Iterator[Diagnosis]:
-    """Has a book's engines speak in both precisions; without a book, that of `--engine` or the
-    default one."""
+    """Probes a book's engines; without a book, that of `--engine` or the default one."""
     from narrator.cli import precision
     from narrator.engines.registry import ENGINES
     from narrator.project import other_engine
@@ -222,10 +221,10 @@ def _probe(
         return
     yield from precision.probe_engines(
         manuscript,
-        engine_settings or [_usual_engine().settings()],
-        probing.voice,
+        engine_settings or [_default_engine().settings()],
+        probe_options.voice,
         tell,
-        shows_progress=probing.shows_progress,
+        shows_progress=probe_options.shows_progress,
     )
 
 
@@ -329,7 +328,7 @@ def _check_local_models(
     hears = manuscript is not None and manuscript.project.manifest.checks.recognition != "never"
     yield _check_device(device)
     local_models: list[tuple[EngineModel, Model]] = []
-    for engine_settings in settings or [_usual_engine().settings()]:
+    for engine_settings in settings or [_default_engine().settings()]:
         kind = ENGINES[engine_settings.name]
         engine = kind.model
         assert engine is not None
@@ -348,7 +347,7 @@ def _check_local_models(
         yield from _check_network_step(engine.time_step, model.path)
 
 
-def _usual_engine() -> EngineSpec:
+def _default_engine() -> EngineSpec:
     """Returns the engine of `--engine` if it has a model, else the default one."""
     from narrator.engines.registry import ENGINES
     from narrator.project import other_engine

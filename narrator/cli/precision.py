@@ -1,4 +1,4 @@
-"""The rows of `narrator doctor --probe`: how a model speaks here in each precision."""
+"""The rows of `narrator doctor --probe`, on a model's speech in each precision."""
 
 from __future__ import annotations
 
@@ -35,49 +35,58 @@ def probe_engines(
     shows_progress: bool,
 ) -> Iterator[Diagnosis]:
     """Probes each engine that has precisions; a line for each one that has none."""
-    from narrator.engines.registry import ENGINES
-    from narrator.engines.spec import EngineContext
-    from narrator.pipeline import precision
-
-    project = manuscript.project if manuscript else None
     for engine_settings in settings:
-        kind = ENGINES[engine_settings.name]
-        folder = project.build if project else files.library()
-        context = EngineContext(project.root if project else None, folder / "voices")
         try:
-            engine = None if kind.model is None else kind.make(engine_settings, context, tell)
-            if kind.model is None or engine is None or not engine.precision():
-                yield no_precisions(kind)
-                continue
-            lacking = kind.missing_packages(engine_settings)
-            models = kind.model.find(engine_settings, context.root, tell)
-            if lacking or any(model.path is None for _, model in models):
-                message = f"{kind.title} cannot speak yet"
-                yield Diagnosis("precision", "fail", message, lacking or kind.model.family.pull)
-                continue
-            speaking = _choose_voice(manuscript, engine_settings, engine, preset_name)
-            if speaking is None:
-                message = f"{kind.title} speaks after a clip: with which?"
-                yield Diagnosis("precision", "fail", message, "--voice NAME, or a book with voices")
-                continue
-            with _progress(shows_progress) as on_progress:
-                outcome = precision.probe(
-                    kind,
-                    engine_settings,
-                    context,
-                    speaking,
-                    on_message=tell,
-                    on_progress=on_progress,
-                )
-            yield from _describe_outcome(kind, outcome)
+            yield from _probe_engine(
+                manuscript, engine_settings, preset_name, tell, shows_progress=shows_progress
+            )
         except NarratorError as error:
             message, _, todo = str(error.problems[0]).partition("\n")
             yield Diagnosis("precision", "fail", message, todo)
 
 
+def _probe_engine(
+    manuscript: Manuscript | None,
+    settings: EngineSettings,
+    preset_name: str | None,
+    tell: Tell,
+    *,
+    shows_progress: bool,
+) -> Iterator[Diagnosis]:
+    """Probes an engine if it is installed, has precisions and a voice. Raises NarratorError."""
+    from narrator.engines.registry import ENGINES
+    from narrator.engines.spec import EngineContext
+    from narrator.pipeline import precision
+
+    project = manuscript.project if manuscript else None
+    kind = ENGINES[settings.name]
+    folder = project.build if project else files.library()
+    context = EngineContext(project.root if project else None, folder / "voices")
+    engine = None if kind.model is None else kind.make(settings, context, tell)
+    if kind.model is None or engine is None or not engine.precision():
+        yield no_precisions(kind)
+        return
+    install_command = kind.missing_packages(settings)
+    models = kind.model.find(settings, context.root, tell)
+    if install_command or any(model.path is None for _, model in models):
+        todo = install_command or kind.model.family.pull
+        yield Diagnosis("precision", "fail", f"{kind.title} is not installed completely", todo)
+        return
+    probe_voice = _choose_voice(manuscript, settings, engine, preset_name)
+    if probe_voice is None:
+        message = f"{kind.title} needs a voice with a reference"
+        yield Diagnosis("precision", "fail", message, "--voice NAME, or a book with voices")
+        return
+    with _progress(shows_progress) as on_progress:
+        outcome = precision.probe(
+            kind, settings, context, probe_voice, on_message=tell, on_progress=on_progress
+        )
+    yield from _describe_outcome(kind, outcome)
+
+
 def no_precisions(kind: EngineSpec) -> Diagnosis:
     """Says that there is nothing to probe."""
-    return Diagnosis("precision", "none", f"{kind.title} needs no choice of precision")
+    return Diagnosis("precision", "none", f"{kind.title} has no precisions to choose from")
 
 
 def _choose_voice(
@@ -134,14 +143,16 @@ def _describe_outcome(kind: EngineSpec, outcome: PrecisionProbe) -> Iterator[Dia
             f"the model with `{kind.model.family.pull if kind.model else ''}`, or render with "
             "--engine kokoro or --draft"
         )
-        yield Diagnosis("precision", "fail", f"{kind.title} passes in none", todo)
+        yield Diagnosis(
+            "precision", "fail", f"{kind.title} passes the checks in no precision", todo
+        )
         return
     line = f"engine: {{name: {kind.name}, dtype: {recommended}}}"
     todo = f"in book.yaml: `{line}`; takes that were rendered with another `dtype` are made anew"
     if outcome.present == recommended:
         todo = "nothing to set: it is what this machine uses"
     message = f"use {recommended} for {kind.title}"
-    if difference and difference.noticeable and all(one.passes for one in outcome.figures):
+    if difference and difference.noticeable and all(row.passes for row in outcome.figures):
         message += f": bfloat16 sounds different ({', '.join(difference.noticeable)})"
     yield Diagnosis("precision", "ok", message, todo)
 

@@ -295,7 +295,7 @@ class Engine(LanguageSupport, ABC):
 
     @property
     def is_random(self) -> bool:
-        """Whether the same text sounds different under another seed."""
+        """True if the same text sounds different under another seed."""
         return "seed" in self.sound_parameters
 
     @abstractmethod

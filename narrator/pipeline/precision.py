@@ -1,4 +1,4 @@
-"""Which precision of a model to use on this machine: both speak the same sentences.
+"""A choice between the precisions of a model on this machine: each speaks the same sentences.
 
 Both draw the same noise, so they differ by rounding alone; but a model that goes on from its own
 speech carries a rounding on, and may end with another reading. So single takes are not compared
@@ -51,7 +51,7 @@ class ProbeVoice:
 
 @dataclass(frozen=True, slots=True)
 class PrecisionFigures:
-    """How a precision of a model spoke."""
+    """Figures of the takes in one precision of a model."""
 
     precision: str
     good_takes: int = 0
@@ -71,7 +71,7 @@ class PrecisionFigures:
 
 @dataclass(frozen=True, slots=True)
 class PrecisionDifference:
-    """By how much bfloat16 differs from float32, over all takes that tell."""
+    """The difference of bfloat16 from float32, in medians over all takes with enough voice."""
 
     takes: int
     length: float
@@ -117,7 +117,7 @@ def probe(
     kind: EngineSpec,
     settings: EngineSettings,
     context: EngineContext,
-    speaking: ProbeVoice,
+    probe_voice: ProbeVoice,
     *,
     on_message: Callable[[str], None],
     on_progress: Callable[[str, int], None],
@@ -127,19 +127,20 @@ def probe(
     figures: list[PrecisionFigures] = []
     answers: list[Sequence[CheckedAnswer | None]] = []
     for precision in PRECISIONS:
-        chosen = settings.model_copy(update={"dtype": precision, "process": "same", "slots": 1})
-        engine = kind.make(chosen, context, on_message)
+        changes = {"dtype": precision, "process": "same", "slots": 1}
+        precise_settings = settings.model_copy(update=changes)
+        engine = kind.make(precise_settings, context, on_message)
         run = _Run(engine, precision)
-        run.speak(_requests(engine, chosen, speaking), on_message, on_progress)
+        run.speak(_requests(engine, precise_settings, probe_voice), on_message, on_progress)
         figures.append(run.figures())
         answers.append(run.answers)
     return PrecisionProbe(present, figures, _difference(*answers))
 
 
 def book_voice(project: Project, settings: EngineSettings, engine: Engine) -> ProbeVoice | None:
-    """The voice of the first speaker, the narrator before others, whom this engine can speak as
-    things are: nobody is cast. None if there is no such speaker. Raises UserError for a clip that
-    cannot be used."""
+    """The voice of a speaker whom this engine can speak without casting a voice first: of the
+    narrator, if possible. None if there is no such speaker. Raises UserError for a clip that cannot
+    be used."""
     language = project.manifest.language
     names = sorted(project.speakers, key=lambda name: name != project.manifest.narrator)
     for name in names:
@@ -154,13 +155,13 @@ def book_voice(project: Project, settings: EngineSettings, engine: Engine) -> Pr
         if is_cast and not engine.problems({name: voice}, []):
             reference = voices.reference(name, lambda _: None) if name in voices.contents else None
             return ProbeVoice(voice, spoken_language, reference)
-    described = ProbeVoice(language=language)
-    return None if engine.problems({"": described.voice}, []) else described
+    designed = ProbeVoice(language=language)
+    return None if engine.problems({"": designed.voice}, []) else designed
 
 
 @dataclass(slots=True)
 class _Run:
-    """The takes of one precision."""
+    """The takes in one precision, as they are spoken."""
 
     engine: Engine
     precision: str
@@ -229,10 +230,10 @@ class _Run:
         )
 
 
-def _requests(engine: Engine, settings: EngineSettings, speaking: ProbeVoice) -> list[Request]:
+def _requests(engine: Engine, settings: EngineSettings, probe_voice: ProbeVoice) -> list[Request]:
     """Makes the requests for fixed sentences in a language, or in the nearest one that has any;
     where there are few, each is spoken with several seeds."""
-    casting_text = auditions.text_for(speaking.language)
+    casting_text = auditions.text_for(probe_voice.language)
     texts: Sequence[str] = measure.MEDIUM_SENTENCES
     if casting_text.language != measure.LANGUAGE:
         spans = sentences(casting_text.text, casting_text.language)
@@ -243,39 +244,42 @@ def _requests(engine: Engine, settings: EngineSettings, speaking: ProbeVoice) ->
             key=keys.key({"precision": text, "seed": seed}),
             text=text,
             language=casting_text.language,
-            voice=speaking.voice,
+            voice=probe_voice.voice,
             style=None,
             parameters=sound_parameters_of(engine, settings.model_dump()).parameters,
             seed=seed,
             attempt=0,
             expected=expected_seconds(text, casting_text.language),
-            mode="zero-shot" if speaking.reference is None else "reference",
-            reference=speaking.reference,
+            mode="zero-shot" if probe_voice.reference is None else "reference",
+            reference=probe_voice.reference,
         )
         for seed, text in seeded_texts[:TAKE_COUNT]
     ]
 
 
 def _require_memory(engine: Engine) -> None:
-    """Raises EngineUnavailable for a model that this machine's memory does not hold: it would be
+    """Raises EngineUnavailable for a model that this machine's memory cannot hold, which would be
     swapped in and out for hours."""
     required_bytes = engine.required_memory()
     room = min(machine.memory().total, machine.device().memory or machine.memory().total)
     if required_bytes is not None and required_bytes > room:
         raise EngineUnavailable(
-            f"it wants about {format_bytes(required_bytes)}, {format_bytes(room)} can be had"
+            f"it needs about {format_bytes(required_bytes)} of memory; this machine has "
+            f"{format_bytes(room)}"
         )
 
 
 def _difference(
-    narrow: Sequence[CheckedAnswer | None], wide: Sequence[CheckedAnswer | None]
+    bfloat16_answers: Sequence[CheckedAnswer | None],
+    float32_answers: Sequence[CheckedAnswer | None],
 ) -> PrecisionDifference | None:
     """Compares takes of the same sentences; None where no pair has enough voice."""
     pairs = [
-        (one.verdict, other.verdict)
-        for one, other in zip(narrow, wide, strict=False)
-        if one is not None and other is not None
-        if one.verdict.voice.pitch and other.verdict.voice.pitch
+        (a.verdict, b.verdict)
+        # a precision that failed has fewer answers
+        for a, b in zip(bfloat16_answers, float32_answers, strict=False)
+        if a is not None and b is not None
+        if a.verdict.voice.pitch and b.verdict.voice.pitch
     ]
     if not pairs:
         return None
@@ -285,7 +289,7 @@ def _difference(
     bands = [[unpack_timbre(verdict.voice.timbre) for verdict in pair] for pair in pairs]
     mean_bands = np.mean(bands, axis=0)
     spectrum = root_mean_square(mean_bands[0] - mean_bands[1])
-    noticeable = {one.name: one.noticeable for one in steadiness.MEASURES}
+    noticeable = {measure.name: measure.noticeable for measure in steadiness.MEASURES}
     shares = {
         "length": octaves / noticeable["pace"],
         "loudness": loudness / noticeable["loudness"],

@@ -107,7 +107,7 @@ def test_where_none_passes_the_exit_code_says_so(narrator, decoded):
     decoded(NOT_A_NUMBER, NOT_A_NUMBER)
     code, said, _ = narrator("doctor", "--probe")
     assert code == 3
-    assert "fail  precision: VoxCPM2 passes in none" in said
+    assert "fail  precision: VoxCPM2 passes the checks in no precision" in said
     assert "--draft" in said
 
 
@@ -129,7 +129,9 @@ def test_a_precision_that_memory_does_not_hold_is_not_tried(narrator, decoded, m
     )
     code, found = probed(narrator)
     assert code == 0
-    assert found["float32"]["said"] == "VoxCPM2: it wants about 99.0 GB, 48.0 GB can be had"
+    assert found["float32"]["said"] == (
+        "VoxCPM2: it needs about 99.0 GB of memory; this machine has 48.0 GB"
+    )
     assert found["precision"]["said"] == "use bfloat16 for VoxCPM2"
     assert "`engine: {name: voxcpm2, dtype: bfloat16}`" in found["precision"]["todo"]
 
@@ -176,8 +178,8 @@ def test_of_two_that_pass_the_faster_is_used_unless_it_saves_little(present, spe
 @pytest.mark.parametrize(("language", "spoken"), [("de", "de"), ("en-GB", "en"), ("ca", "es")])
 def test_sentences_are_in_the_language_of_the_book_or_the_nearest(language, spoken, monkeypatch):
     monkeypatch.setattr(precision, "TAKE_COUNT", 5)
-    speaking = precision.ProbeVoice(language=language)
-    requests = precision._requests(fakes.HumEngine(), ENGINES["voxcpm2"].settings(), speaking)
+    voice = precision.ProbeVoice(language=language)
+    requests = precision._requests(fakes.HumEngine(), ENGINES["voxcpm2"].settings(), voice)
     assert {request.language for request in requests} == {spoken}
     assert len({(request.text, request.seed) for request in requests}) == 5
     assert all(request.expected > 2 for request in requests)
@@ -187,7 +189,7 @@ def test_sentences_are_in_the_language_of_the_book_or_the_nearest(language, spok
 def test_an_engine_without_precisions_says_so(narrator, engine):
     found = probed(narrator, "--engine", engine)[1]
     assert found["precision"]["state"] == "none"
-    assert found["precision"]["said"].endswith(" needs no choice of precision")
+    assert found["precision"]["said"].endswith(" has no precisions to choose from")
     assert "bfloat16" not in found
 
 
