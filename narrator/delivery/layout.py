@@ -1,10 +1,9 @@
 """Lays out chapters: places takes with their pauses, gains and music.
 
 The pauses are the manifest's, chosen by what follows each chunk; the gains even out the cast, and
-the takes of a speaker that lie outside what is usual. A
-chapter's sound has a key of everything that decides it, before any of it is read, so that unchanged
-chapters are not made again. Knows the manifest and the takes; of engines only
-their names, and nothing of encoders and files.
+the takes of a speaker that lie outside what is usual. A chapter's sound has a key of everything
+that decides it, before any of it is read, so that unchanged chapters are not made again. Knows the
+manifest, the takes and the names of engines; nothing of encoders and files.
 """
 
 from __future__ import annotations
@@ -33,9 +32,10 @@ from narrator.sound.mix import Tune
 from narrator.sound.timing import WordTimes
 from narrator.speech.corrections import (
     Correction,
+    TakeGroup,
     UsualSpeech,
     correction_of,
-    sound_name,
+    group_of,
     usual_speech,
 )
 from narrator.speech.plan import Step
@@ -126,24 +126,18 @@ class BookSound:
     rate: int
     """Sample rate of the book in Hz: the highest of all its takes, also of other engines and of
     takes to come; 0 as long as there are none."""
-    usual: Mapping[tuple[str, str, str], UsualSpeech] = field(default_factory=dict)
-    """By speaker, and style and language of takes, as far as the manifest has them corrected."""
+    usual: Mapping[str, Mapping[TakeGroup, UsualSpeech]] = field(default_factory=dict)
+    """By speaker: the usual figures of each group of takes, as far as the manifest has takes
+    corrected by them."""
 
     def correction(self, step: Step, take: Record) -> Correction:
-        """Returns how a take of a step is corrected."""
-        usual = self.usual.get(_spoken_name(step))
+        """Returns the correction of a take of a step."""
+        usual = self.usual.get(step.chunk.speaker, {}).get(group_of(step))
         return correction_of(step, take, usual) if usual else Correction()
 
 
-def _spoken_name(step: Step) -> tuple[str, str, str]:
-    """Returns speaker, style and language of a step; of several speakers with one voice, each has
-    its own settings."""
-    _, style, language = sound_name(step)
-    return step.chunk.speaker, style, language
-
-
 def book_sound(book: RenderedBook) -> BookSound:
-    """Computes the gains that even out the cast, and what is usual for each speaker, from all
+    """Computes the gains that even out the cast, and what is usual for each voice, from all
     existing takes.
 
     Takes that are to be spoken anew count too: a chapter that is made before the others should
@@ -157,8 +151,6 @@ def book_sound(book: RenderedBook) -> BookSound:
     """Rate of an engine's takes, by the rate that it states, which may be wrong while its model is
     not installed; 0 where it has no takes."""
     rates = book.rates
-    good_takes: dict[tuple[str, str, str], dict[str, Record]] = defaultdict(dict)
-    sound_names: dict[tuple[str, str, str], tuple[str, str, str]] = {}
     for step in book.steps:
         stated_rate = rates[step.chunk.speaker]
         take_rates.setdefault(stated_rate, 0)
@@ -166,41 +158,48 @@ def book_sound(book: RenderedBook) -> BookSound:
             take_rates[stated_rate] = max(take_rates[stated_rate], record.sample_rate)
             seconds = (record.stop - record.start) / record.sample_rate
             measured[voice_names[step.chunk.speaker]].append((record.level, seconds))
-            sound_names[_spoken_name(step)] = sound_name(step)
-            if not record.faults:
-                good_takes[sound_name(step)][step.key] = record
     rate = 0
     if any(take_rates.values()):
         rate = max(take_rate or stated_rate for stated_rate, take_rate in take_rates.items())
     voice_gains = assemble.speaker_gains(measured, author_gains)
     gains = {speaker: voice_gains[voice_name] for speaker, voice_name in voice_names.items()}
-    usual = {name: usual_speech(takes.values()) for name, takes in good_takes.items()}
-    return BookSound(
-        gains,
-        assemble.speech_level(measured, voice_gains),
-        rate,
-        {
-            spoken_name: _corrected_figures(_mastering(book.project, spoken_name[0]), usual[name])
-            for spoken_name, name in sound_names.items()
-            if name in usual
-        },
-    )
+    return BookSound(gains, assemble.speech_level(measured, voice_gains), rate, _usual_speech(book))
 
 
-def corrections(book: RenderedBook, steps: Iterable[Step]) -> dict[str, Correction]:
-    """Returns how the takes of steps are corrected, by the ids of those that are."""
-    shared = book_sound(book)
-    takes = ((step, book.takes.current(step)) for step in steps)
-    step_corrections = ((step.id, shared.correction(step, take)) for step, take in takes if take)
-    return {step_id: correction for step_id, correction in step_corrections if correction}
+def _usual_speech(book: RenderedBook) -> dict[str, dict[TakeGroup, UsualSpeech]]:
+    """Returns `BookSound.usual`, from the good takes, each counted once."""
+    takes: dict[str, dict[TakeGroup, dict[str, Record]]] = defaultdict(lambda: defaultdict(dict))
+    for step in book.steps:
+        if (record := book.takes.take(step.key)) and not record.faults:
+            takes[step.voice.speaker][group_of(step)][step.key] = record
+    figures = {
+        voice_name: {group: usual_speech(records.values()) for group, records in groups.items()}
+        for voice_name, groups in takes.items()
+    }
+    # speakers that share a voice share its takes, but have settings of their own
+    return {
+        speaker: {
+            group: _corrected_figures(_mastering(book.project, speaker), usual)
+            for group, usual in figures.get(voice.speaker, {}).items()
+        }
+        for speaker, voice in book.cast.items()
+    }
 
 
 def _corrected_figures(settings: Mastering, usual: UsualSpeech) -> UsualSpeech:
-    """Returns what is usual, as far as the settings have takes corrected by it."""
+    """Returns the figures by which the settings have takes corrected."""
     return UsualSpeech(
         usual.level if settings.levelling else None,
         usual.pace if settings.pace == "keep" else None,
     )
+
+
+def corrections(book: RenderedBook, steps: Iterable[Step]) -> dict[str, Correction]:
+    """Returns the corrections of the takes of steps, by the ids of the steps that have any."""
+    shared = book_sound(book)
+    takes = ((step, book.takes.current(step)) for step in steps)
+    step_corrections = ((step.id, shared.correction(step, take)) for step, take in takes if take)
+    return {step_id: correction for step_id, correction in step_corrections if correction}
 
 
 def _lay_out_chapter(

@@ -346,7 +346,7 @@ def speaker_gains(
     `measured` holds (level in dB, seconds) of every take of a speaker; the median, weighted by
     seconds, is the speaker's level. `author_gains` are added on top.
     """
-    speaker_levels = {name: _level(takes) for name, takes in measured.items()}
+    speaker_levels = {name: _median_level(takes) for name, takes in measured.items()}
     audible_levels = [level for level in speaker_levels.values() if level is not None]
     cast_level = median(audible_levels) if audible_levels else 0.0
     gains = {}
@@ -375,7 +375,7 @@ def speech_level(
     return SILENCE if median_level is None else round(median_level / GAIN_STEP_DB) * GAIN_STEP_DB
 
 
-def _level(takes: Sequence[tuple[float, float]]) -> float | None:
+def _median_level(takes: Sequence[tuple[float, float]]) -> float | None:
     """Returns the median of levels weighted by seconds; None where nothing is audible."""
     return weighted_median([(level, seconds) for level, seconds in takes if level > SILENCE])
 

@@ -1,4 +1,4 @@
-"""How takes are corrected for delivery: level and pace of those that lie outside what is usual.
+"""Corrections of takes for delivery: of the level and pace of those that lie outside what is usual.
 
 Works on the records of takes alone, in any order, so that the outcome is the same however a book
 was rendered. A take is not moved to its speaker's median, but back to a limit around it, which is
@@ -37,7 +37,7 @@ PACE_STEP = 0.04
 
 @dataclass(frozen=True, slots=True)
 class UsualSpeech:
-    """What is usual for a voice in a style; None for what is not corrected."""
+    """Usual figures of a group of takes; None for what is not corrected."""
 
     level: float | None = None
     """dB."""
@@ -47,7 +47,7 @@ class UsualSpeech:
 
 @dataclass(frozen=True, slots=True)
 class Correction:
-    """What is done to a take for delivery."""
+    """A change of a take for delivery."""
 
     gain: float = 0.0
     """dB."""
@@ -58,7 +58,7 @@ class Correction:
         return self != Correction()
 
     def __str__(self) -> str:
-        """Says how the take is changed: "2.5 dB softer, 3 % slower"."""
+        """Describes the change: "2.5 dB softer, 3 % slower"."""
         parts: list[str] = []
         if self.gain:
             parts.append(f"{abs(self.gain):.1f} dB {'louder' if self.gain > 0 else 'softer'}")
@@ -68,13 +68,17 @@ class Correction:
         return ", ".join(parts)
 
 
-def sound_name(step: Step) -> tuple[str, str, str]:
-    """Returns voice, style ("" for none) and language of a step: takes that are compared."""
-    return step.voice.speaker, step.style or "", step.language.lower()
+TakeGroup = tuple[str, str]
+"""Style ("" for none) and language of those takes of a voice that are compared with each other."""
+
+
+def group_of(step: Step) -> TakeGroup:
+    """Returns the group that a step's take belongs to."""
+    return step.style or "", step.language.lower()
 
 
 def usual_speech(takes: Collection[Record]) -> UsualSpeech:
-    """Returns what is usual in good takes of one `sound_name`, weighted by their seconds."""
+    """Returns the usual figures of the good takes of a group, weighted by their seconds."""
     levels = [(take.level, take.seconds) for take in takes if take.level > SILENCE]
     paces = [(pace, take.seconds) for take in takes if (pace := _pace(take)) is not None]
     level = weighted_median(levels) if len(levels) >= MIN_TAKES else None
@@ -88,15 +92,15 @@ def usual_speech(takes: Collection[Record]) -> UsualSpeech:
 def correction_of(step: Step, take: Record, usual: UsualSpeech) -> Correction:
     """Returns the correction of a step's take.
 
-    A take that its author chose keeps its pace, and one that was spoken in a style of its own its
-    level too. So does the pace of a doubtful take, whose text may be incomplete.
+    A take that its author chose keeps its pace; if it was spoken in a style of its own, its level
+    too. A doubtful take keeps its pace, since its text may be incomplete.
     """
     if step.pinned and "style" in take.parameters:
         return Correction()
-    keeps_pace = usual.pace is not None and not step.pinned and not take.faults
+    may_stretch = not (step.pinned or take.faults)
     return Correction(
         0.0 if usual.level is None else _gain(step, take, usual.level),
-        _speed(take, usual.pace) if usual.pace is not None and keeps_pace else 1.0,
+        _speed(take, usual.pace) if usual.pace is not None and may_stretch else 1.0,
     )
 
 
@@ -108,9 +112,9 @@ def _gain(step: Step, take: Record, usual_level: float) -> float:
     gain = min(round(excess / GAIN_STEP_DB) * GAIN_STEP_DB, MAX_GAIN_DB)
     if deviation > 0:
         return 0.0 if asks_for_loudness(step.chunk.text, step.language) else -gain
-    headroom = math.floor((PEAK_CEILING_DB - take.peak) / GAIN_STEP_DB) * GAIN_STEP_DB
     if asks_for_softness(step.chunk.text, step.language):
         return 0.0
+    headroom = math.floor((PEAK_CEILING_DB - take.peak) / GAIN_STEP_DB) * GAIN_STEP_DB
     return max(0.0, min(gain, headroom))
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from narrator.speech.corrections import UsualSpeech
+from narrator.speech.corrections import UsualSpeech, group_of
 from narrator.studio import quick_speech, rows
 from tests import studios
 from tests.studios import Opened
@@ -68,8 +68,7 @@ def test_a_take_in_use_tells_how_it_is_corrected_in_the_files(shared: Opened) ->
     step = view.step("1.3")
     record = view.book.takes.take(step.key)
     assert record is not None
-    name = (step.chunk.speaker, step.style or "", step.language.lower())
-    usual = {name: UsualSpeech(level=record.level - 8)}
+    usual = {step.chunk.speaker: {group_of(step): UsualSpeech(level=record.level - 8)}}
     louder = replace(view, book_sound=replace(view.book_sound, usual=usual))
     assert rows.chunk(louder, step)["tries"][0]["correction"].endswith("dB softer")
     assert rows.chunk(view, step)["tries"][0]["correction"] == ""
