@@ -377,13 +377,13 @@ def status(
 
 
 def _print_corrections(book: BookPlan) -> None:
-    """Prints how many takes are corrected for delivery; they were compared as they were spoken."""
+    """Prints the number of takes that are corrected for delivery; they are compared as spoken."""
     from narrator.delivery import layout
 
     if count := len(layout.corrections(book, book.steps)):
         out.print(
-            f"{pluralize(count, 'take')} of these {'is' if count == 1 else 'are'} corrected in the "
-            "files; `narrator why CHUNK` says how"
+            f"{pluralize(count, 'take')} {'is' if count == 1 else 'are'} corrected in the files; "
+            "`narrator why CHUNK` says how"
         )
 
 

@@ -145,6 +145,6 @@ def test_a_take_that_is_corrected_in_the_files_is_reported(book, narrator):
     code, text, _ = narrator("why", step.id, book, "--draft", "--json")
     assert json.loads(text)["correction"] == {"gain": correction.gain, "speed": 1.0}
     code, text, _ = narrator("status", book, "--draft", "--steadiness")
-    assert "1 take of these is corrected in the files" in text
+    assert "\n1 take is corrected in the files" in text
     report = data.report_row(plan(book), facts.gather(plan(book)))
     assert [speaker["corrected"] for speaker in report["speakers"]] == [1]
