@@ -26,7 +26,7 @@ from narrator.pipeline.manuscript import Manuscript
 from narrator.pipeline.session import locked
 from narrator.progress import ProgressSink, Running, message_callback
 from narrator.sound import audio
-from narrator.speech import render, scores
+from narrator.speech import scores
 from narrator.speech.hearing import choosing
 from narrator.speech.hearing.listening import TakeListener
 from narrator.speech.plan import Step, find_prompt_take
@@ -43,7 +43,14 @@ from narrator.speech.requests import (
     store_try,
 )
 from narrator.speech.scores import Standard
-from narrator.speech.steadiness import VoicedTake, goes_on, usual_voices_of, voice_name
+from narrator.speech.steadiness import (
+    SpeakerMedians,
+    VoicedTake,
+    goes_on,
+    speaker_medians,
+    usual_voices_of,
+    voice_name,
+)
 from narrator.speech.store import Pin, Record, Store
 
 
@@ -317,7 +324,7 @@ class RetakeJob:
     """In order; all attempts are the first, each with a seed of its own."""
     settings: RetakeSettings
     _tries_by_key: Mapping[str, _ChunkTries]
-    _speaker_stats: Mapping[str, render.SpeakerStats]
+    _speaker_medians: Mapping[str, SpeakerMedians]
     _standards: Mapping[str, Standard]
     """By key of the step; empty where tries are meant to sound otherwise."""
     _recogniser: TakeListener | None
@@ -353,13 +360,11 @@ class RetakeJob:
             for request in _build_requests(book, step, settings, on_message)
         ]
         tries_by_key = {step.key: _ChunkTries([], []) for step in steps}
-        speaker_stats = render.collect_stats(book.steps, book.takes.current)
+        medians = speaker_medians(book.steps, book.takes.current)
         recogniser = choosing.make_render_listener(book.project.manifest.checks, book.project.root)
         is_usual = settings.style is None and settings.speed == 1
         standards = _standards_of(book, steps) if is_usual else {}
-        return cls(
-            book, steps, requests, settings, tries_by_key, speaker_stats, standards, recogniser
-        )
+        return cls(book, steps, requests, settings, tries_by_key, medians, standards, recogniser)
 
     def answered(self, request: Request, outcome: Outcome) -> Sequence[Request]:
         """Judge and keep a try. Never asks for a further request. Raises StorageError."""
@@ -368,9 +373,9 @@ class RetakeJob:
             chunk_tries.failures.append(str(outcome.failure))
             return ()
         checks, engine = self.book.project.manifest.checks, self.engine_of(request)
-        medians = self._speaker_stats.get(request.voice.speaker, render.SpeakerStats()).medians()
+        medians = self._speaker_medians.get(request.voice.speaker, SpeakerMedians())
         rules = TakeRules(checks.tries, checks.loudness)
-        answer = check_answer(speech, request, engine, rules, *medians)
+        answer = check_answer(speech, request, engine, rules, medians)
         if self._recogniser and not answer.faults:
             [opinion] = self._recogniser.listen([sound_of(answer, engine)], [answer.verdict])
             answer = add_opinion(answer, opinion)

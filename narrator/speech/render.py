@@ -17,7 +17,6 @@ from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import chain
-from statistics import median_high
 from threading import Event
 from typing import Any, Protocol
 
@@ -66,8 +65,10 @@ from narrator.speech.scores import Standard, voice_of_reference
 from narrator.speech.steadiness import (
     LOUDNESS,
     Deviation,
+    SpeakerMedians,
     UsualVoice,
     VoicedTake,
+    speaker_medians,
     usual_voices_of,
     voice_name,
 )
@@ -80,8 +81,6 @@ log = logging.getLogger("narrator")
 
 MAX_UNCHECKED = 32
 """Takes that may wait for their checks before the engine gets more requests."""
-MIN_MEDIAN_TAKES = 5
-"""Takes of a speaker that are needed for a median."""
 _LoopCall = Callable[[], None]
 """A call that a thread asks the loop to make."""
 
@@ -136,24 +135,6 @@ class RenderResult:
     """The engine's note on the run; of several engines, all notes."""
     work: dict[str, EngineWork] = field(default_factory=dict)
     """By the engine's name."""
-
-
-@dataclass(slots=True)
-class SpeakerStats:
-    """Levels and paces of a speaker's takes."""
-
-    levels: list[float] = field(default_factory=list)
-    """dB."""
-    paces: list[float] = field(default_factory=list)
-    """Ratios of seconds of speech to expected seconds."""
-
-    def medians(self) -> tuple[float | None, float | None]:
-        """Returns the medians of level and pace; None while there are too few takes."""
-        level, pace = (
-            median_high(figures) if len(figures) >= MIN_MEDIAN_TAKES else None
-            for figures in (self.levels, self.paces)
-        )
-        return level, pace
 
 
 @dataclass(frozen=True, slots=True)
@@ -240,7 +221,7 @@ class _RenderLoop:
         """Number of requests that the engine is working on."""
         self.futures: set[Future[_LoopCall]] = set()
         """Checks and stores in threads; each returns the call that the loop must make."""
-        self.speaker_stats: dict[str, SpeakerStats] = {}
+        self.speaker_medians: dict[str, SpeakerMedians] = {}
         """By speaker; empty until all takes are in."""
         self.usual_voices: dict[tuple[str, str], UsualVoice] = {}
         """By `voice_name`; empty until all takes are in."""
@@ -333,7 +314,7 @@ class _RenderLoop:
         new_keys &= self.pending.keys() - self.result.flags.keys()
         if not new_keys:
             return False
-        self.speaker_stats = collect_stats(self.pending.values(), self.takes.current)
+        self.speaker_medians = speaker_medians(self.pending.values(), self.takes.current)
         self.usual_voices = usual_voices_of(self.pending.values(), self.takes.current)
         has_rejected = False
         for key in sorted(new_keys):
@@ -348,13 +329,13 @@ class _RenderLoop:
 
     def _outlier_faults(self, step: Step, record: Record) -> tuple[checks.Fault, ...]:
         """Returns the faults of a good take, or try, that is far from its speaker's others."""
-        level, pace = self.speaker_stats[step.voice.speaker].medians()
+        medians = self.speaker_medians[step.voice.speaker]
         usual, take = self.usual_voices.get(voice_name(step)), VoicedTake.of(record)
         return checks.find_outliers(
             record.figures,
-            median_level=level,
+            median_level=medians.level,
             max_deviation=self.rules.loudness,
-            median_ratio=pace,
+            median_ratio=medians.ratio,
             deviations=_render_deviations(usual, take),
         )
 
@@ -464,11 +445,14 @@ class _RenderLoop:
         if outcome.speech is None:
             failure = f"engine: {outcome.failure}"
             return self._conclude(job, (failure,), job.attempts.note_failure(failure))
-        medians = self.speaker_stats.get(job.step.voice.speaker, SpeakerStats()).medians()
         answer = check_answer(
-            outcome.speech, request, self.engine, self.rules, *medians,
+            outcome.speech,
+            request,
+            self.engine,
+            self.rules,
+            self.speaker_medians.get(job.step.voice.speaker, SpeakerMedians()),
             prompted_by=job.attempts.prompted_by,
-        )  # fmt: skip
+        )
         if answer.faults or self.hearing is None:
             return self._judge(job, answer)
         return partial(
@@ -629,7 +613,7 @@ def _render_deviations(usual: UsualVoice | None, take: VoicedTake | None) -> lis
     """Returns the deviations that a render judges; loudness has a check, with its own limit."""
     if usual is None or take is None:
         return []
-    return [one for one in usual.deviations(take) if one.measure != LOUDNESS]
+    return [deviation for deviation in usual.deviations(take) if deviation.measure != LOUDNESS]
 
 
 def _log_take(step: Step, record: Record) -> None:
@@ -639,18 +623,3 @@ def _log_take(step: Step, record: Record) -> None:
              record.wall)  # fmt: skip
     if record.faults:
         log.warning("doubtful %s %s: %s", step.id, step.key, "; ".join(record.faults))
-
-
-def collect_stats(
-    steps: Iterable[Step], current: Callable[[Step], Record | None]
-) -> dict[str, SpeakerStats]:
-    """Returns the levels and paces of the good current takes, by speaker."""
-    stats_by_speaker: dict[str, SpeakerStats] = {}
-    for step in steps:
-        record = current(step)
-        if record and not record.faults:
-            stats = stats_by_speaker.setdefault(step.voice.speaker, SpeakerStats())
-            stats.levels.append(record.level)
-            if ratio := record.figures.get("ratio", 0.0):
-                stats.paces.append(ratio)
-    return stats_by_speaker

@@ -19,6 +19,7 @@ from narrator.speech.hearing import SpokenSound, word_timings
 from narrator.speech.hearing.listening import Opinion
 from narrator.speech.leaks import PROMPT_SECONDS, ContinuedSound
 from narrator.speech.plan import Step, takes_prompt
+from narrator.speech.steadiness import SpeakerMedians
 from narrator.speech.store import Record, Store
 from narrator.speech.voice_figures import mean_speaker, pack_speaker
 
@@ -194,15 +195,14 @@ def check_answer(
     request: Request,
     engine: Engine,
     rules: TakeRules = TakeRules(),
-    median_level: float | None = None,
-    median_ratio: float | None = None,
+    medians: SpeakerMedians = SpeakerMedians(),  # noqa: B008  # frozen
     *,
     prompted_by: str | None = None,
 ) -> CheckedAnswer:
     """Checks an answer by its signal.
 
-    The medians are those of the speaker's `TakeFigures.level` and `TakeFigures.ratio`, None while
-    unknown; `prompted_by` is the content of the take that it continues. Raises DamagedTake.
+    `medians` are the speaker's; `prompted_by` is the content of the take that it continues. Raises
+    DamagedTake.
     """
     verdict = checks.examine(
         speech.samples,
@@ -211,9 +211,9 @@ def check_answer(
         latents=speech.state,
         is_capped=speech.stop == "cap",
         engine_fault=speech.wrong,
-        median_level=median_level,
+        median_level=medians.level,
         max_deviation=rules.loudness,
-        median_ratio=median_ratio,
+        median_ratio=medians.ratio,
         tokens=speech.tokens,
         text=request.text,
         words=speech.words,

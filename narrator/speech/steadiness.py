@@ -15,9 +15,9 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from statistics import median
+from statistics import median, median_high
 from typing import Literal
 
 import numpy as np
@@ -42,6 +42,8 @@ _SETTLED_SECONDS = 5.0
 _MIN_WEIGHED_SECONDS = 0.1
 MIN_TAKES = 8
 """Takes that tell what is usual."""
+_MIN_MEDIAN_TAKES = 5
+"""Takes that tell a speaker's medians for the checks."""
 MAX_SPREADS = 4.0
 """Spreads beyond which a take sticks out, if its deviation is large enough to be noticed. Normal
 spreads of independent takes; speech has longer tails."""
@@ -426,16 +428,67 @@ def usual_voices_of(
 ) -> dict[tuple[str, str], UsualVoice]:
     """Returns what is usual in the good current takes, each counted once, by `voice_name`."""
     takes: dict[tuple[str, str], list[VoicedTake]] = defaultdict(list)
-    last: tuple[Step, VoicedTake] | None = None
-    for step in {step.key: step for step in steps}.values():
-        before, last = last, None
-        record = current(step)
-        if record and not record.faults and (take := VoicedTake.of(record)):
-            last = step, take
-            if before and goes_on(before[0], step):
-                take = replace(take, before=before[1])
-            takes[voice_name(step)].append(take)
+    voiced = ((step, VoicedTake.of(record)) for step, record in _good_takes(steps, current))
+    for step, take in with_takes_before(voiced):
+        takes[voice_name(step)].append(take)
     return usual_voices(takes)
+
+
+def with_takes_before(
+    takes: Iterable[tuple[Step, VoicedTake | None]],
+) -> Iterator[tuple[Step, VoicedTake]]:
+    """Yields takes in the order of the book, each with the one that it goes on from; None stands
+    for one that is not compared."""
+    step_before: Step | None = None
+    take_before: VoicedTake | None = None
+    for step, take in takes:
+        if take:
+            is_seam = step_before is not None and goes_on(step_before, step)
+            yield step, replace(take, before=take_before) if is_seam else take
+        step_before, take_before = step, take
+
+
+@dataclass(frozen=True, slots=True)
+class SpeakerMedians:
+    """Medians of a speaker's good takes, for the checks; None where there are too few."""
+
+    level: float | None = None
+    """dB."""
+    ratio: float | None = None
+    """Of seconds of speech to expected seconds."""
+
+
+def speaker_medians(
+    steps: Iterable[Step], current: Callable[[Step], Record | None]
+) -> dict[str, SpeakerMedians]:
+    """Returns the medians of the good current takes, each counted once, by speaker.
+
+    Short takes and all styles count: the checks have wider limits, and compare from fewer takes on.
+    """
+    levels: dict[str, list[float]] = defaultdict(list)
+    ratios: dict[str, list[float]] = defaultdict(list)
+    for step, record in _good_takes(steps, current):
+        levels[step.voice.speaker].append(record.level)
+        if ratio := record.figures.get("ratio", 0.0):
+            ratios[step.voice.speaker].append(ratio)
+    return {
+        speaker: SpeakerMedians(_median_of_many(levels[speaker]), _median_of_many(ratios[speaker]))
+        for speaker in levels
+    }
+
+
+def _median_of_many(figures: Sequence[float]) -> float | None:
+    return median_high(figures) if len(figures) >= _MIN_MEDIAN_TAKES else None
+
+
+def _good_takes(
+    steps: Iterable[Step], current: Callable[[Step], Record | None]
+) -> Iterator[tuple[Step, Record]]:
+    """Yields the good current takes, each once."""
+    for step in {step.key: step for step in steps}.values():
+        record = current(step)
+        if record and not record.faults:
+            yield step, record
 
 
 def voice_name(step: Step) -> tuple[str, str]:
