@@ -1,4 +1,4 @@
-"""How well voices are told apart by our own figures, and by an encoder of speakers.
+"""Voices told apart by our own figures, and by an encoder of speakers.
 
     python -m benchmarks.likeness FOLDER [--encoder COSYVOICE2 | --encoder MODULE:FUNCTION]
 
@@ -38,7 +38,7 @@ from narrator.speech.steadiness import (
     UsualVoice,
     VoicedTake,
 )
-from narrator.speech.voice_figures import to_unit_length, unpack_timbre
+from narrator.speech.voice_figures import to_unit_length
 
 Vectors = NDArray[np.float32]
 Encoder = Callable[[NDArray[np.float32], int], Vectors]
@@ -81,8 +81,7 @@ def read_take(path: Path, encoder: Encoder | None, clock: Clock) -> VoicedTake |
     if not verdict.voice.timbre:
         return None
     clock.spent["speech"] += seconds
-    bands = unpack_timbre(verdict.voice.timbre)
-    take = VoicedTake(verdict.voice, seconds, verdict.figures.level, bands)
+    take = VoicedTake.measured(verdict.voice, seconds, verdict.figures.level)
     if encoder is None:
         return take
     embedding = clock.time("encoder", lambda: encoder(samples, rate))

@@ -20,7 +20,6 @@ Prints tables of the shares that are found, in percent, and one line of JSON.
 from __future__ import annotations
 
 import argparse
-import base64
 import json
 import resource
 import time
@@ -41,11 +40,11 @@ from narrator.pipeline.manuscript import read_manuscript
 from narrator.pipeline.steadiness import MIN_CHAPTER_TAKES, is_listed
 from narrator.sound import audio, timing
 from narrator.speech import checks
-from narrator.speech.frames import BANDS, analyse_frames
+from narrator.speech.frames import analyse_frames, band_octaves
 from narrator.speech.plan import Step
 from narrator.speech.steadiness import UsualVoice, VoicedTake, goes_on
 from narrator.speech.store import Record
-from narrator.speech.voice_figures import measure_voice, unpack_timbre
+from narrator.speech.voice_figures import measure_voice, pack_timbre, unpack_timbre
 
 Samples = NDArray[np.float32]
 STEPS = 8
@@ -329,7 +328,7 @@ class Outcomes:
 
 
 def is_far(usual: UsualVoice, take: VoicedTake | None) -> bool:
-    return take is not None and any(one.sticks_out for one in usual.compare(take))
+    return take is not None and any(one.sticks_out for one in usual.unexplained_deviations(take))
 
 
 def has_seam(usual: UsualVoice, take: VoicedTake | None) -> bool:
@@ -368,9 +367,6 @@ DRIFTS = (
 )
 NATURAL = Drift("", "", (), semitones=0.3, percent=4, decibels=0.6, decibels_per_octave=0.2)
 """Standard deviations by which a repeated take differs: about those of a voice of Kokoro's."""
-_MELS = np.linspace(*(2595 * np.log10(1 + np.array([100, 7500]) / 700)), BANDS + 2)[1:-1]
-BAND_OCTAVES = np.clip(np.log2(700 * (10 ** (_MELS / 2595) - 1) / 1000), -3, 3)
-"""Octaves of the bands of a timbre above 1 kHz."""
 
 
 def moved(record: Record, drift: Drift, amounts: Sequence[float]) -> Record:
@@ -382,9 +378,8 @@ def moved(record: Record, drift: Drift, amounts: Sequence[float]) -> Record:
     voice["start_pitch"] *= ratio
     voice["start_level"] += decibels
     voice["pace"] *= 1 + drift.percent * amounts[1] / 100
-    bands = unpack_timbre(voice["timbre"]) + drift.decibels_per_octave * amounts[3] * BAND_OCTAVES
-    steps = np.clip(np.rint((bands - bands.mean()) * 4) + 128, 0, 255).astype(np.uint8)
-    voice["timbre"] = base64.b64encode(steps.tobytes()).decode()
+    bands = unpack_timbre(voice["timbre"]) + drift.decibels_per_octave * amounts[3] * band_octaves()
+    voice["timbre"] = pack_timbre(bands - bands.mean())
     return replace(record, voice=voice, level=record.level + decibels)
 
 

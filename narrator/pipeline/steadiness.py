@@ -185,7 +185,8 @@ def measure(
     compared: list[ComparedTake] = []
     for name, usual in voices.items():
         compared += [
-            ComparedTake(step, middles[step.id], usual.compare(take)) for step, take in takes[name]
+            ComparedTake(step, middles[step.id], usual.unexplained_deviations(take))
+            for step, take in takes[name]
         ]
         chapters += _chapter_voices(*name, usual, takes[name])
         voiced_takes = [take for _, take in takes[name]]

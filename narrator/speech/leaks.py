@@ -1,4 +1,4 @@
-"""Hears whether a take begins with the end of the sound that it continues. Pure.
+"""Leaks: starts of takes that are the end of the sound that the take continues. Pure.
 
 A model that continues a prompt may say the prompt's last syllable once more: where "enemy" ends the
 line before, the next begins with "emy", with or without a rest after it (VoxCPM's issues 200, 206

@@ -16,7 +16,6 @@ from narrator.engines.voice import Reference
 from narrator.speech import checks
 from narrator.speech.steadiness import PITCH, TIMBRE, Deviation, UsualVoice, VoicedTake
 from narrator.speech.store import Record
-from narrator.speech.voice_figures import unpack_timbre
 
 WEIGHTS: Mapping[str, float] = {
     "words": 4.0,
@@ -32,12 +31,12 @@ Words: how near what was heard is to a fault, from 0 to 1. Checks: how near figu
 limits, from 0 to 1 each. Likeness: to the reference. Voice, pace: to other tries of the same text,
 or to the speaker's usual ones. Seam: to the take before."""
 _LIKENESS = (PITCH, TIMBRE)
-"""Measures that a reference tells of its speaker."""
+"""Measures by which a take is compared with a reference."""
 
 
 @dataclass(frozen=True, slots=True)
 class Standard:
-    """What tries of a chunk are compared with."""
+    """The takes with which tries of a chunk are compared."""
 
     usual: UsualVoice | None = None
     """Of the speaker, or of all tries of the same text."""
@@ -81,12 +80,11 @@ class Standard:
 
 
 def voice_of_reference(reference: Reference) -> UsualVoice | None:
-    """Returns what a reference tells of its speaker; None if there is too little voice in it."""
+    """Returns the voice of a reference; None if there is too little of it."""
     verdict = checks.examine(reference.samples, reference.rate, 0.0)
     if not verdict.voice.pitch:
         return None
-    bands = unpack_timbre(verdict.voice.timbre)
-    take = VoicedTake(verdict.voice, reference.seconds, verdict.figures.level, bands)
+    take = VoicedTake.measured(verdict.voice, reference.seconds, verdict.figures.level)
     return UsualVoice.of([take], min_takes=1)
 
 

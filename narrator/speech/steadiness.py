@@ -1,4 +1,4 @@
-"""Whether a voice holds: what is usual for each speaker, and which takes and chapters lie outside.
+"""The usual voice of each speaker, and how far takes and chapters lie from it.
 
 Works on the records of takes alone, in any order, so that the outcome is the same however a book
 was rendered. A speaker's usual values are medians, and spreads are median deviations: a few takes
@@ -53,7 +53,7 @@ _NORMAL_SPREAD = 1.4826
 
 @dataclass(frozen=True, slots=True)
 class VoicedTake:
-    """What is compared of a take."""
+    """The part of a take's record that is compared."""
 
     figures: VoiceFigures
     seconds: float
@@ -72,11 +72,15 @@ class VoicedTake:
         if record.seconds < min_seconds or not record.voice:
             return None
         try:
-            figures = VoiceFigures(**record.voice)
-            bands, speaker = unpack_timbre(figures.timbre), unpack_speaker(figures.speaker)
-            return cls(figures, record.seconds, record.level, bands, speaker)
+            return cls.measured(VoiceFigures(**record.voice), record.seconds, record.level)
         except (TypeError, ValueError):  # of a later version
             return None
+
+    @classmethod
+    def measured(cls, figures: VoiceFigures, seconds: float, level: float) -> VoicedTake:
+        """Returns it for the figures of a voice. Raises ValueError if there is none."""
+        bands, speaker = unpack_timbre(figures.timbre), unpack_speaker(figures.speaker)
+        return cls(figures, seconds, level, bands, speaker)
 
 
 Term = Literal["voice", "pace", "seam"]
@@ -193,7 +197,8 @@ MEASURES = (
             "rises by {deviation:.1f} semitones more than usual",
             "falls by {deviation:.1f} semitones more than usual"),
     Measure("pace change", _pace_change, 0.8,
-            "speeds up by {percent:.0f} %", "slows down by {percent:.0f} %", term="pace"),
+            "speeds up by {percent:.0f} % more than usual",
+            "slows down by {percent:.0f} % more than usual", term="pace"),
     Measure("loudness change", lambda take: take.figures.level_change, 6.0,
             "swells by {deviation:.1f} dB more than usual",
             "fades by {deviation:.1f} dB more than usual"),
@@ -243,7 +248,7 @@ _MIN_SPREADS = 1 / MAX_SPREADS
 
 @dataclass(frozen=True, slots=True)
 class Deviation:
-    """How far a take lies from what is usual for its speaker."""
+    """The distance of a take from what is usual for its speaker, by a measure."""
 
     measure: str
     amount: float
@@ -258,7 +263,7 @@ class Deviation:
 
     @property
     def message(self) -> str:
-        """Says how the take differs."""
+        """Describes the difference."""
         return self.template.format(deviation=abs(self.amount), percent=_percent(self.amount))
 
     @property
@@ -279,7 +284,7 @@ class Deviation:
 
 @dataclass(frozen=True, slots=True)
 class UsualVoice:
-    """What is usual for a speaker, or for a style of one."""
+    """The usual figures of a speaker in a style."""
 
     count: int
     """Takes."""
@@ -383,14 +388,18 @@ class UsualVoice:
             )
         return deviations
 
-    def compare(self, take: VoicedTake) -> list[Deviation]:
+    def unexplained_deviations(self, take: VoicedTake) -> list[Deviation]:
         """Returns `deviations`, without those of a seam that one of its two takes explains."""
         deviations = self.deviations(take)
         neighbours = [*deviations]
         if take.before:
             neighbours += self.deviations(replace(take.before, before=None))
-        outlying = {one.measure for one in neighbours if one.sticks_out}
-        return [one for one in deviations if _WHOLE_MEASURES.get(one.measure) not in outlying]
+        outlying = {deviation.measure for deviation in neighbours if deviation.sticks_out}
+        return [
+            deviation
+            for deviation in deviations
+            if _WHOLE_MEASURES.get(deviation.measure) not in outlying
+        ]
 
     def chapter_shares(self, takes: Sequence[VoicedTake]) -> dict[str, float]:
         """Returns how far the medians of a chapter's takes lie from this voice, in noticeable

@@ -1,4 +1,4 @@
-"""How the voice of a take sounds, in numbers: pitch, pace, loudness, spectrum, room. Pure.
+"""The figures of a take's voice: pitch, pace, loudness, spectrum, room. Pure.
 
 They tell whether a voice holds over a book and within a take; `steadiness.py` compares them. They
 do not tell whose voice it is: two voices of one pitch with the same mean spectrum are the same
@@ -158,7 +158,7 @@ def measure_voice(
         pace_change=round(pace_change, 3),
         level_change=round(level_change, 2),
         timbre_change=round(timbre_change, 2),
-        timbre=_pack_timbre(whole.bands),
+        timbre=pack_timbre(whole.bands),
     )
 
 
@@ -167,7 +167,8 @@ def root_mean_square(differences: NDArray[np.float32]) -> float:
     return float(np.sqrt(np.square(differences).mean()))
 
 
-def _pack_timbre(bands: NDArray[np.float32]) -> str:
+def pack_timbre(bands: NDArray[np.floating]) -> str:
+    """Packs dB of the bands (32,), relative to their mean."""
     steps = np.clip(np.rint(bands * 4) + 128, 0, 255).astype(np.uint8)
     return base64.b64encode(steps.tobytes()).decode()
 

@@ -6,6 +6,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
+from narrator.speech.frames import BANDS
 from narrator.speech.scores import Standard
 from narrator.speech.steadiness import (
     LIKENESS,
@@ -18,7 +19,7 @@ from narrator.speech.steadiness import (
     VoicedTake,
 )
 from narrator.speech.store import Record
-from narrator.speech.voice_figures import BANDS, VoiceFigures, _pack_timbre
+from narrator.speech.voice_figures import VoiceFigures, pack_timbre
 
 RATE = 24_000
 
@@ -38,7 +39,7 @@ def record_of(
         start_pitch=130 * 2 ** (draw.normal(0, 0.02)),
         start_level=-20.0,
         pace=1.3 * 2 ** draw.normal(0, 0.06),
-        timbre=_pack_timbre(bands.astype(np.float32)),
+        timbre=pack_timbre(bands.astype(np.float32)),
     )
     return Record(
         "0" * 40, "", 6 * RATE, RATE, 0, 6 * RATE, level + draw.normal(0, 0.3), -3.0,
@@ -71,7 +72,10 @@ assert USUAL is not None
 
 def outlying(voiced: VoicedTake) -> dict[str, str]:
     assert USUAL is not None
-    return {one.measure: one.message for one in USUAL.compare(voiced) if one.sticks_out}
+    deviations = USUAL.unexplained_deviations(voiced)
+    return {
+        deviation.measure: deviation.message for deviation in deviations if deviation.sticks_out
+    }
 
 
 def test_no_take_of_a_steady_voice_sticks_out():
@@ -123,7 +127,7 @@ def test_a_change_that_lasts_is_found_where_it_begins(tilt, word):
     found = {
         place: one.message
         for place, voiced in enumerate(takes)
-        for one in usual.compare(voiced)
+        for one in usual.unexplained_deviations(voiced)
         if one.sticks_out
     }
     assert list(found) == [20]
@@ -300,8 +304,9 @@ def test_takes_without_measures_and_of_later_versions_are_left_out(voice):
 
 
 def test_short_takes_are_left_out():
-    record = Record("0" * 40, "", RATE, RATE, 0, RATE, -23.0, -3.0, voice={"pitch": 120.0})
-    assert VoicedTake.of(record) is None
+    record = record_of()
+    assert VoicedTake.of(replace(record, stop=round(2.1 * RATE))) is not None
+    assert VoicedTake.of(replace(record, stop=round(1.9 * RATE))) is None
 
 
 def test_the_deviation_of_a_timbre_has_no_sign():
