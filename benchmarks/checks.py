@@ -43,7 +43,7 @@ from narrator.pipeline.manuscript import read_manuscript
 from narrator.sound import audio
 from narrator.speech.checks import Verdict, examine
 from narrator.speech.frames import HOP_SECONDS, analyse_frames
-from narrator.speech.leaks import ContinuedSound
+from narrator.speech.leaks import PromptSound
 from narrator.text.chunks import cut_scene
 from narrator.text.labels import Roles
 from narrator.text.normalize import Lexicon, normalize
@@ -684,9 +684,9 @@ class Neighbours:
         the end of the first; and whether any check of starts finds something."""
         samples = self.after if samples is None else samples
         samples = samples[: COMPARED_SECONDS * self.rate]
-        before = ContinuedSound("the line before", self.texts[0], lambda: self.before)
+        prompt = PromptSound("the line before", self.texts[0], lambda: self.before)
         seconds = len(samples) / self.rate
-        verdict = examine(samples, self.rate, seconds, text=self.texts[1], before=before)
+        verdict = examine(samples, self.rate, seconds, text=self.texts[1], prompt=prompt)
         kinds = {fault.kind for fault in verdict.faults}
         return "leak" in kinds, bool(kinds & {"leak", "chirp", "onset"})
 

@@ -54,7 +54,7 @@ from narrator.speech.frames import (
     mel_bands,
     pool_frames,
 )
-from narrator.speech.leaks import ContinuedSound, leaked_seconds, starts_with_short_word
+from narrator.speech.leaks import PromptSound, leaked_seconds, starts_with_short_word
 from narrator.speech.voice_figures import VoiceFigures, measure_voice
 
 if TYPE_CHECKING:
@@ -320,7 +320,7 @@ def examine(
     tokens: int = 0,
     text: str = "",
     words: Sequence[TimedWord] = (),
-    before: ContinuedSound | None = None,
+    prompt: PromptSound | None = None,
 ) -> Verdict:
     """Measures a take of mono samples and lists its faults.
 
@@ -331,8 +331,7 @@ def examine(
     `max_deviation`: the dB that a take may differ from `median_level`. `tokens`: the number of
     those of the text, 0 where unknown. Without the text, only long repeats count as faults, since
     the text may repeat itself. `words`: those that the engine has timed: what it ends late is no
-    tail. `before`: the sound that the engine was asked to continue. Raises DamagedTake if that
-    cannot be read.
+    tail. Raises DamagedTake if the prompt cannot be read.
     """
     if not len(samples):
         return Verdict(TakeFigures(), (_fault("silent", "no samples"),))
@@ -366,7 +365,7 @@ def examine(
         click=round(edge_figures.click, 2),
         torn=round(edge_figures.torn, 2),
         chirp=round(_chirp_seconds(frames, onset, text), 3),
-        leak=round(leaked_seconds(frames, rate, text, before), 3) if before else 0.0,
+        leak=round(leaked_seconds(frames, rate, text, prompt), 3) if prompt else 0.0,
         whistle=round(_tone_seconds(frames), 3),
         noise=round(longest_run(frames.is_noise) * SLOW_FRAME_SECONDS, 3),
         tail=round(_tail_seconds(frames, words[-1].stop if words else 0.0), 3),
@@ -381,7 +380,7 @@ def examine(
         max_deviation,
         median_ratio,
         bool(text),
-        before.name if before else "",
+        prompt.name if prompt else "",
     )
     faults = [fault for check in CHECKS if (fault := check.find(take))]
     if engine_fault:

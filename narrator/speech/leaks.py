@@ -52,8 +52,8 @@ _MAX_SHORT_WORD_LETTERS = 6
 
 
 @dataclass(frozen=True, slots=True)
-class ContinuedSound:
-    """The sound that a take goes on from."""
+class PromptSound:
+    """The sound that an engine was asked to continue."""
 
     name: str
     """In messages."""
@@ -62,18 +62,18 @@ class ContinuedSound:
     """Reads it: mono, at the take's rate. Raises DamagedTake."""
 
 
-def leaked_seconds(frames: Frames, rate: int, text: str, before: ContinuedSound) -> float:
-    """Returns the seconds of the end of the sound before that a take of `text` begins with.
+def leaked_seconds(frames: Frames, rate: int, text: str, prompt: PromptSound) -> float:
+    """Returns the seconds of the end of the prompt that a take of `text` begins with; 0 for none.
 
-    0 for none. `frames` and `rate` are the take's. Raises DamagedTake.
+    `frames` and `rate` are the take's. Raises DamagedTake.
     """
-    if _is_said_again(before.text, text):
+    if _is_said_again(prompt.text, text):
         return 0.0
-    prompt_samples = before.samples()[-round(PROMPT_SECONDS * rate) :]
-    if not prompt_samples.any():
+    samples = prompt.samples()[-round(PROMPT_SECONDS * rate) :]
+    if not samples.any():
         return 0.0
-    prompt = analyse_frames(prompt_samples, rate)
-    return find_leak(frames, prompt, may_rest=starts_with_short_word(text)) * HOP_SECONDS
+    may_rest = starts_with_short_word(text)
+    return find_leak(frames, analyse_frames(samples, rate), may_rest=may_rest) * HOP_SECONDS
 
 
 def _is_said_again(text_before: str, text: str) -> bool:

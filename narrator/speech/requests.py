@@ -17,7 +17,7 @@ from narrator.speech import checks
 from narrator.speech.attempts import DEFAULT_TRIES, Attempts, max_requests
 from narrator.speech.hearing import SpokenSound, word_timings
 from narrator.speech.hearing.listening import Opinion
-from narrator.speech.leaks import PROMPT_SECONDS, ContinuedSound
+from narrator.speech.leaks import PROMPT_SECONDS, PromptSound
 from narrator.speech.plan import Step, takes_prompt
 from narrator.speech.steadiness import SpeakerMedians
 from narrator.speech.store import Record, Store
@@ -217,7 +217,7 @@ def check_answer(
         tokens=speech.tokens,
         text=request.text,
         words=speech.words,
-        before=_continued_sound(request, engine.sample_rate),
+        prompt=_prompt_sound(request, engine.sample_rate),
     )
     if speech.speaker is not None:
         voice = replace(verdict.voice, speaker=pack_speaker(speech.speaker))
@@ -225,13 +225,13 @@ def check_answer(
     return CheckedAnswer(request, speech, verdict, prompted_by)
 
 
-def _continued_sound(request: Request, rate: int) -> ContinuedSound | None:
+def _prompt_sound(request: Request, rate: int) -> PromptSound | None:
     """Returns the sound that an engine may have taken for the beginning of a request's text."""
     if request.prompt:
-        return ContinuedSound("the line before", request.prompt.text, request.prompt.samples)
+        return PromptSound("the line before", request.prompt.text, request.prompt.samples)
     if (reference := request.reference) and request.mode != "zero-shot":
         length = round(PROMPT_SECONDS * reference.rate)
-        return ContinuedSound(
+        return PromptSound(
             "the voice's reference",
             reference.transcript,
             lambda: audio.resample(reference.samples[-length:], reference.rate, rate),

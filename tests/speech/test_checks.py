@@ -15,7 +15,7 @@ from narrator.speech.checks import (
     is_suspicious,
     severity,
 )
-from narrator.speech.leaks import ContinuedSound
+from narrator.speech.leaks import PromptSound
 from tests import sounds
 
 RATE = 16000
@@ -258,8 +258,8 @@ PROMPT_TEXT = "He had never seen the enemy."
 
 
 def leaks(*parts: np.ndarray, prompt: np.ndarray, text: str = TEXT, before: str = PROMPT_TEXT):
-    sound = ContinuedSound("the line before", before, lambda: prompt)
-    verdict = examine(take(*parts), RATE, 8, text=text, before=sound)
+    sound = PromptSound("the line before", before, lambda: prompt)
+    verdict = examine(take(*parts), RATE, 8, text=text, prompt=sound)
     return [str(fault) for fault in verdict.faults if fault.kind == "leak"]
 
 
