@@ -31,9 +31,11 @@ def speed_name(engine: Engine) -> str:
     return engine.name
 
 
-def requests_per_chunk(book: BookPlan, engine: str) -> int:
-    """Good answers that are wanted for each chunk of an engine, by its name."""
-    is_random = any(e.is_random for e in book.engines.values() if e.name == engine)
+def tries_per_chunk(book: BookPlan, engine_name: str) -> int:
+    """Good tries that are wanted of each chunk of an engine."""
+    is_random = any(
+        engine.is_random for engine in book.engines.values() if engine.name == engine_name
+    )
     return book.project.manifest.checks.best_of if is_random else 1
 
 
@@ -90,7 +92,7 @@ def estimate(
     speech_seconds = sum(step.expected for step in book.todo)
     shares = shares_of(book, book.todo, cluster_speeds)
     spoken_seconds = sum(
-        share.speech_seconds * requests_per_chunk(book, share.engine) for share in shares
+        share.speech_seconds * tries_per_chunk(book, share.engine) for share in shares
     )
     sizes = dict(book.store.stored())
     stored_seconds = sum(record.seconds for key in sizes if (record := book.store.find(key)))
@@ -121,7 +123,7 @@ def estimate(
         file_bytes=round(finished_bytes),
         free_bytes=shutil.disk_usage(_nearest_existing_folder(book.project.build)).free,
         sent_characters=characters_sent,
-        best_of=max((requests_per_chunk(book, share.engine) for share in shares), default=1),
+        best_of=max((tries_per_chunk(book, share.engine) for share in shares), default=1),
         price=price,
     )
 
@@ -144,7 +146,7 @@ def shares_of(
         EngineShare(
             name,
             engine_seconds,
-            engine_seconds * requests_per_chunk(book, name) / speeds[speed_names[name]]
+            engine_seconds * tries_per_chunk(book, name) / speeds[speed_names[name]]
             if speed_names[name] in speeds
             else None,
         )
@@ -174,7 +176,7 @@ def _remote_cost(book: BookPlan) -> tuple[int | None, str]:
             continue
         engine_steps = [step for step in book.todo if book.engines[step.chunk.speaker] is engine]
         characters = sum(len(step.text) for step in engine_steps)
-        characters *= requests_per_chunk(book, engine.name)
+        characters *= tries_per_chunk(book, engine.name)
         name = next(name for name in book.engines if book.engines[name] is engine)
         cost = ENGINES[engine.name].cost(book.project.engine_of(name), characters)
         if cost is not None:

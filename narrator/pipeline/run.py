@@ -37,10 +37,10 @@ from narrator.pipeline.book_plan import (
     plan,
 )
 from narrator.pipeline.estimate import (
-    requests_per_chunk,
     speed_name,
     speed_path,
     speeds_of,
+    tries_per_chunk,
 )
 from narrator.pipeline.losses import losses_of
 from narrator.pipeline.manuscript import Manuscript
@@ -359,7 +359,7 @@ def _render(
     for name, work in render_result.work.items():
         if work.rendered >= _MIN_MEASURED_TAKES:
             # expected rather than actual seconds, since estimates are in expected seconds too
-            asked_seconds = work.expected * requests_per_chunk(book, name)
+            asked_seconds = work.expected * tries_per_chunk(book, name)
             speeds[speed_names[name]] = round(asked_seconds / work.wall, 3)
             files.save_json(speed_path(project), speeds)
 

@@ -515,7 +515,9 @@ def _troubles(
 
 def _rivals(record: Record, tries: Sequence[Record]) -> list[Record]:
     """Returns the good tries among which a render chose a take; those by hand have other seeds."""
-    return [t for t in tries if not t.faults and record.score and t.seed == record.seed]
+    if not record.score:
+        return []
+    return [attempt for attempt in tries if not attempt.faults and attempt.seed == record.seed]
 
 
 def _trouble(
@@ -532,7 +534,7 @@ def _trouble(
     requests = 0
     if record:
         rivals = _rivals(record, tries)
-        tries = [other for other in tries if other not in rivals]
+        tries = [attempt for attempt in tries if attempt not in rivals]
         requests = record.tries - len(rivals)
     if requests == 1 and tries and not faults:
         return Trouble(place, "spoken again by hand", 1 + len(tries), ())

@@ -340,14 +340,20 @@ class _RenderLoop:
         )
 
     def _reject(self, step: Step, record: Record, faults: tuple[checks.Fault, ...]) -> None:
-        """Turns a stored take into a faulty try. The next best good try replaces it, if one is left
-        that is no outlier; else a new job continues from there."""
+        """Turns a stored take into a faulty try, and replaces it: by the next best good try that is
+        no outlier, else by further tries."""
         number = self.store.reject(step.key, tuple(map(str, faults)))
         self.result.seconds -= record.seconds
         if substitute := self._find_substitute(step, record):
             settled = self.store.settle(step.key, substitute, tries=record.tries, wall=record.wall)
             self.result.seconds += settled.seconds
-            return
+        else:
+            self._try_again(step, record, number, faults)
+
+    def _try_again(
+        self, step: Step, record: Record, number: int, faults: tuple[checks.Fault, ...]
+    ) -> None:
+        """Makes a job that continues after a rejected take, which is stored as a try."""
         self.result.expected -= step.expected
         job = self.jobs[step.key] = self._make_job(step)
         job.attempts.first_number = record.attempt - record.attempt % self.rules.max_requests
@@ -370,6 +376,7 @@ class _RenderLoop:
         if self.rules.best_of == 1:
             return None
         tries = self.store.tries(step.key)
+        # a substitute that was rejected in its turn is there twice: without faults, and with them
         bad = {record.content for record in tries.values() if record.faults}
         candidates = [
             (scores.total(record.score), number)
@@ -479,7 +486,7 @@ class _RenderLoop:
             for answer, record in zip(answers, records, strict=True)
         ]
         best = min(scored, key=lambda answer: scores.total(answer.score))
-        job.passed_over = [answer for answer in scored if answer is not best]
+        job.runners_up = [answer for answer in scored if answer is not best]
         return job.attempts.choose(best)
 
     def _reference_voice(self, job: ChunkJob) -> UsualVoice | None:
@@ -510,7 +517,7 @@ class _RenderLoop:
             prompt_state(answers[-1].speech, self.engine),
             before_write=partial(self._keep_opinion, job.step, opinion),
         )
-        for answer in job.passed_over:
+        for answer in job.runners_up:
             if stored_try := store_try(self.store, answer, self.engine):
                 self._keep_opinion(job.step, answer.opinion, stored_try[1])
         return record

@@ -81,7 +81,7 @@ class ChunkJob:
     attempts: Attempts[CheckedAnswer]
     prompt: Prompt | None = None
     reference: Reference | None = None
-    passed_over: list[CheckedAnswer] = field(default_factory=list)
+    runners_up: list[CheckedAnswer] = field(default_factory=list)
     """Good answers that were not the best."""
     began: float = field(default_factory=time.monotonic)
     """Monotonic time in seconds."""

@@ -388,7 +388,7 @@ class Store:
         wall: float,
         before_write: Callable[[Record], None] = lambda record: None,
     ) -> Record:
-        """Makes the least bad try, with its faults, the take of its step; it also stays a try.
+        """Makes a try, with its faults, the take of its step; it also stays a try.
 
         `tries` and `wall` are the step's, for its record; `before_write` as in `put`. Raises
         DamagedTake, StorageError.
