@@ -19,7 +19,6 @@ import random
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
-from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -38,9 +37,9 @@ from narrator.speech.scores import Standard
 from narrator.speech.steadiness import (
     UsualVoice,
     VoicedTake,
-    goes_on,
-    usual_voices_of,
+    find_usual_voices,
     voice_name,
+    with_previous_steps,
 )
 from narrator.speech.store import Record
 
@@ -102,7 +101,7 @@ class Chunk:
     step: Step
     record: Record
     speech: Samples
-    before: Record | None
+    previous: Record | None
 
 
 @dataclass(frozen=True)
@@ -123,15 +122,13 @@ def chunks_of(book: BookPlan, first: int, count: int) -> list[Chunk]:
     """Chunks of two seconds or more, each take once, spread over the speakers."""
     chunks: dict[str, list[Chunk]] = defaultdict(list)
     seen: set[str] = set()
-    for before, step in pairwise([None, *book.steps]):
-        assert step is not None
+    for step, previous in with_previous_steps(book.steps):
         record = book.takes.current(step)
         if record is None or record.seconds < 2 or step.key in seen:
             continue
         seen.add(step.key)
-        continued = before is not None and goes_on(before, step)
-        before_record = book.takes.current(before) if before is not None and continued else None
-        chunks[step.chunk.speaker].append(Chunk(step, record, spoken(book, step), before_record))
+        previous_record = book.takes.current(previous) if previous else None
+        chunks[step.chunk.speaker].append(Chunk(step, record, spoken(book, step), previous_record))
     rows = [chunk for group in chunks.values() if len(group) >= 10 for chunk in group]
     random.Random(36).shuffle(rows)
     return rows[first : first + count]
@@ -189,11 +186,11 @@ def choose_usual(attempts: Sequence[Attempt]) -> Attempt:
 
 
 def choose_best(
-    attempts: Sequence[Attempt], count: int, reference: UsualVoice | None, before: Record | None
+    attempts: Sequence[Attempt], count: int, reference: UsualVoice | None, previous: Record | None
 ) -> Attempt:
     """The best of the first `count` that pass, as a render chooses."""
     good = [a for a in attempts if not a.is_caught][:count] or attempts[:1]
-    standard = Standard.of_tries([a.record for a in good], reference, before)
+    standard = Standard.of_tries([a.record for a in good], reference, previous)
     ranked = sorted(good, key=lambda a: scores.total(standard.score(a.record, a.word_odds)))
     return next((a for a in ranked if not a.is_outlier), ranked[0])
 
@@ -209,7 +206,7 @@ def main() -> None:
     manuscript = read_manuscript(options.book).spoken_by(options.engine)
     engines = book_engines.engines_for(manuscript.project)
     book = book_plan.plan(manuscript, engines.main, Selection(), engines=engines.by_speaker)
-    usual_voices = usual_voices_of(book.steps, book.takes.current)
+    usual_voices = find_usual_voices(book.steps, book.takes.current)
     chunks = chunks_of(book, options.first, options.chunks)
     listener = None
     if options.recognise:
@@ -242,7 +239,7 @@ def main() -> None:
         chosen["the first that passes its checks"].append(choose_first(attempts))
         chosen["and is no outlier (best_of: 1)"].append(choose_usual(attempts))
         for count in (2, 3, 5):
-            best = choose_best(attempts, count, reference, chunk.before)
+            best = choose_best(attempts, count, reference, chunk.previous)
             chosen[f"best_of: {count}"].append(best)
     report(chunks, made, chosen)
 

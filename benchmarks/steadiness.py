@@ -42,7 +42,7 @@ from narrator.sound import audio, timing
 from narrator.speech import checks
 from narrator.speech.frames import analyse_frames, band_octaves
 from narrator.speech.plan import Step
-from narrator.speech.steadiness import UsualVoice, VoicedTake, goes_on
+from narrator.speech.steadiness import UsualVoice, VoicedTake, with_previous_steps
 from narrator.speech.store import Record
 from narrator.speech.voice_figures import measure_voice, pack_timbre, unpack_timbre
 
@@ -125,13 +125,13 @@ class Spoken:
     step: Step
     record: Record
     read: Callable[[], Samples]
-    before: VoicedTake | None
+    previous: VoicedTake | None
     """The take that the same speaker goes on from."""
 
     @property
     def voiced(self) -> VoicedTake | None:
         take = VoicedTake.of(self.record)
-        return replace(take, before=self.before) if take else None
+        return replace(take, previous=self.previous) if take else None
 
     def altered(self, parts: Sequence[Samples], changed: Sequence[Samples]) -> VoicedTake | None:
         """Measures its parts after a change, as a render would."""
@@ -177,7 +177,7 @@ def takes_of(book: BookPlan, voice: Piper | None) -> dict[str, list[Spoken]]:
     """Returns the takes of each speaker, each once."""
     rows: dict[str, dict[str, Spoken]] = defaultdict(dict)
     last: Spoken | None = None
-    for number, step in enumerate(book.steps):
+    for number, (step, previous_step) in enumerate(with_previous_steps(book.steps)):
         speaker, record = "joe" if voice else step.chunk.speaker, book.takes.current(step)
         if record is None or not record.voice or step.key in rows[speaker]:
             last = None
@@ -186,8 +186,8 @@ def takes_of(book: BookPlan, voice: Piper | None) -> dict[str, list[Spoken]]:
         if voice:
             speech = voice.say(step.text, number)
             record, read = joe_record(step, record, speech), partial(samples_of_joe, speech)
-        before = VoicedTake.of(last.record) if last and goes_on(last.step, step) else None
-        last = rows[speaker][step.key] = Spoken(step, record, read, before)
+        previous = VoicedTake.of(last.record) if last and previous_step else None
+        last = rows[speaker][step.key] = Spoken(step, record, read, previous)
     return {speaker: list(takes.values()) for speaker, takes in rows.items()}
 
 
@@ -284,7 +284,7 @@ class Outcomes:
                 for strength in change.strengths:
                     changed = altered(row, samples, change, strength)
                     self.found["sudden", change.name, strength].append(is_far(usual, changed))
-                    if row.before:
+                    if row.previous:
                         self.found["a change that lasts", change.name, strength].append(
                             has_seam(usual, changed)
                         )

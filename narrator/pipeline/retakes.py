@@ -11,7 +11,6 @@ import contextlib
 import secrets
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import pairwise
 from pathlib import Path
 from threading import Event
 from types import MappingProxyType
@@ -46,10 +45,10 @@ from narrator.speech.scores import Standard
 from narrator.speech.steadiness import (
     SpeakerMedians,
     VoicedTake,
-    goes_on,
+    find_usual_voices,
     speaker_medians,
-    usual_voices_of,
     voice_name,
+    with_previous_steps,
 )
 from narrator.speech.store import Pin, Record, Store
 
@@ -415,16 +414,15 @@ class RetakeJob:
 
 def _standards_of(book: BookPlan, steps: Sequence[Step]) -> dict[str, Standard]:
     """Returns what new tries of steps are compared with, by key: the speakers' usual voices."""
-    voices = usual_voices_of(book.steps, book.takes.current)
+    voices = find_usual_voices(book.steps, book.takes.current)
     standards: dict[str, Standard] = {}
     step_keys = {step.key for step in steps}
-    for before, step in pairwise([None, *book.steps]):
-        if step is not None and step.key in step_keys:
-            continued = before is not None and goes_on(before, step)
-            record = book.takes.current(before) if before is not None and continued else None
+    for step, previous in with_previous_steps(book.steps):
+        if step.key in step_keys:
+            record = book.takes.current(previous) if previous else None
             standards[step.key] = Standard(
                 voices.get(voice_name(step)),
-                before=VoicedTake.of(record) if record else None,
+                previous=VoicedTake.of(record) if record else None,
             )
     return standards
 

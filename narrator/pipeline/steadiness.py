@@ -14,9 +14,9 @@ from narrator.speech.steadiness import (
     Deviation,
     UsualVoice,
     VoicedTake,
-    goes_on,
     usual_voices,
     voice_name,
+    with_previous_takes,
 )
 from narrator.speech.store import Record
 
@@ -153,12 +153,10 @@ def measure(
     without `reads_sound`. `on_progress` receives how many takes were looked at, of how many. Raises
     StorageError.
     """
-    takes: dict[tuple[str, str], list[tuple[Step, VoicedTake]]] = defaultdict(list)
+    step_takes: list[tuple[Step, VoicedTake | None]] = []
     middles: dict[str, float] = {}
     seconds, unmeasured = 0.0, 0
-    last: tuple[Step, VoicedTake] | None = None
     for number, step in enumerate(book.steps, 1):
-        before, last = last, None
         record = book.takes.current(step)
         if record is not None:
             middles[step.id] = seconds + record.seconds / 2
@@ -166,13 +164,12 @@ def measure(
             if not record.voice and reads_sound:
                 record = _with_voice(book, step, record)
             unmeasured += not record.voice
-            if take := VoicedTake.of(record):
-                last = step, take
-                if before and goes_on(before[0], step):
-                    take = replace(take, before=before[1])
-                takes[voice_name(step)].append((step, take))
+        step_takes.append((step, VoicedTake.of(record) if record else None))
         if on_progress:
             on_progress(number, len(book.steps))
+    takes: dict[tuple[str, str], list[tuple[Step, VoicedTake]]] = defaultdict(list)
+    for step, take in with_previous_takes(step_takes):
+        takes[voice_name(step)].append((step, take))
     # a take may be spoken in many places, and counts once
     voices = usual_voices(
         {

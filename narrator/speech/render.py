@@ -68,8 +68,8 @@ from narrator.speech.steadiness import (
     SpeakerMedians,
     UsualVoice,
     VoicedTake,
+    find_usual_voices,
     speaker_medians,
-    usual_voices_of,
     voice_name,
 )
 from narrator.speech.store import Flag, Record
@@ -315,7 +315,7 @@ class _RenderLoop:
         if not new_keys:
             return False
         self.speaker_medians = speaker_medians(self.pending.values(), self.takes.current)
-        self.usual_voices = usual_voices_of(self.pending.values(), self.takes.current)
+        self.usual_voices = find_usual_voices(self.pending.values(), self.takes.current)
         has_rejected = False
         for key in sorted(new_keys):
             step = self.pending[key]

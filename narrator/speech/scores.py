@@ -41,7 +41,7 @@ class Standard:
     usual: UsualVoice | None = None
     """Of the speaker, or of all tries of the same text."""
     reference: UsualVoice | None = None
-    before: VoicedTake | None = None
+    previous: VoicedTake | None = None
     """The take that the chunk goes on from."""
 
     @classmethod
@@ -49,16 +49,16 @@ class Standard:
         cls,
         tries: Sequence[Record],
         reference: UsualVoice | None = None,
-        before: Record | None = None,
+        previous: Record | None = None,
     ) -> Standard:
         """Returns the standard of tries of one text, at whose medians a good one lies."""
-        take_before = VoicedTake.of(before) if before else None
+        previous_take = VoicedTake.of(previous) if previous else None
         voiced = [
-            replace(take, before=take_before)
+            replace(take, previous=previous_take)
             for record in tries
             if (take := VoicedTake.of(record, min_seconds=0.0))
         ]
-        return cls(UsualVoice.of(voiced, min_takes=1), reference, take_before)
+        return cls(UsualVoice.of(voiced, min_takes=1), reference, previous_take)
 
     def score(self, record: Record, word_odds: float = 0.0) -> dict[str, float]:
         """Returns the terms of a try's score, without those that it does not tell.
@@ -67,7 +67,7 @@ class Standard:
         """
         terms = {"words": min(1.0, word_odds), "checks": checks.nearness(record.figures)}
         if take := VoicedTake.of(record, min_seconds=0.0):
-            take = replace(take, before=self.before)
+            take = replace(take, previous=self.previous)
             if self.usual:
                 by_term: dict[str, list[Deviation]] = defaultdict(list)
                 for deviation in self.usual.deviations(take):

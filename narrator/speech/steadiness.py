@@ -63,7 +63,7 @@ class VoicedTake:
     """As of `unpack_timbre`."""
     speaker: NDArray[np.float32] | None = None
     """As of `unpack_speaker`."""
-    before: VoicedTake | None = None
+    previous: VoicedTake | None = None
     """The take that the same speaker's text goes on from, if seams are compared."""
 
     @classmethod
@@ -133,18 +133,20 @@ def _noise(take: VoicedTake) -> float | None:
 
 def _pitch_at_seam(take: VoicedTake) -> float | None:
     """Semitones from the end of the take before to the start of this one."""
-    if take.before is None or not (take.before.figures.start_pitch and take.figures.start_pitch):
+    if take.previous is None or not (
+        take.previous.figures.start_pitch and take.figures.start_pitch
+    ):
         return None
-    before = take.before.figures
-    return semitones(before.start_pitch, take.figures.start_pitch) - before.pitch_change
+    previous = take.previous.figures
+    return semitones(previous.start_pitch, take.figures.start_pitch) - previous.pitch_change
 
 
 def _level_at_seam(take: VoicedTake) -> float | None:
     """dB from the end of the take before to the start of this one."""
-    if take.before is None or not take.before.figures.start_pitch:
+    if take.previous is None or not take.previous.figures.start_pitch:
         return None
-    before = take.before.figures
-    return take.figures.start_level - before.start_level - before.level_change
+    previous = take.previous.figures
+    return take.figures.start_level - previous.start_level - previous.level_change
 
 
 _OCTAVES = band_octaves() - band_octaves().mean()
@@ -156,24 +158,24 @@ def _brightness_at_seam(take: VoicedTake) -> float | None:
 
     Of whole takes: the last third and the first have too few sounds to tell.
     """
-    if take.before is None:
+    if take.previous is None:
         return None
-    return float((take.bands - take.before.bands) @ _OCTAVES / (_OCTAVES @ _OCTAVES))
+    return float((take.bands - take.previous.bands) @ _OCTAVES / (_OCTAVES @ _OCTAVES))
 
 
 def _noise_at_seam(take: VoicedTake) -> float | None:
     """dB of noise more than in the take before."""
-    if take.before is None:
+    if take.previous is None:
         return None
-    noise, noise_before = _noise(take), _noise(take.before)
-    return None if noise is None or noise_before is None else noise - noise_before
+    noise, previous_noise = _noise(take), _noise(take.previous)
+    return None if noise is None or previous_noise is None else noise - previous_noise
 
 
 def _echo_at_seam(take: VoicedTake) -> float | None:
     """Seconds of echo more than in the take before."""
-    if take.before is None or not (take.figures.decay and take.before.figures.decay):
+    if take.previous is None or not (take.figures.decay and take.previous.figures.decay):
         return None
-    return take.figures.decay - take.before.figures.decay
+    return take.figures.decay - take.previous.figures.decay
 
 
 PITCH, LOUDNESS = "pitch", "loudness"
@@ -339,8 +341,8 @@ class UsualVoice:
 
     def deviations(self, take: VoicedTake) -> list[Deviation]:
         """Returns how far a take lies from this voice, by each measure that both tell."""
-        weight = _weight(take)
-        seam_weight = min(weight, _weight(take.before)) if take.before else weight
+        weight = _deviation_weight(take)
+        seam_weight = min(weight, _deviation_weight(take.previous)) if take.previous else weight
         deviations: list[Deviation] = []
         for measure in MEASURES:
             value = measure.value(take)
@@ -392,8 +394,8 @@ class UsualVoice:
         """Returns `deviations`, without those of a seam that one of its two takes explains."""
         deviations = self.deviations(take)
         neighbours = [*deviations]
-        if take.before:
-            neighbours += self.deviations(replace(take.before, before=None))
+        if take.previous:
+            neighbours += self.deviations(replace(take.previous, previous=None))
         outlying = {deviation.measure for deviation in neighbours if deviation.sticks_out}
         return [
             deviation
@@ -432,29 +434,46 @@ def usual_voices(
     return {name: voice for name, voice in voices if voice is not None}
 
 
-def usual_voices_of(
+def find_usual_voices(
     steps: Iterable[Step], current: Callable[[Step], Record | None]
 ) -> dict[tuple[str, str], UsualVoice]:
     """Returns what is usual in the good current takes, each counted once, by `voice_name`."""
     takes: dict[tuple[str, str], list[VoicedTake]] = defaultdict(list)
     voiced = ((step, VoicedTake.of(record)) for step, record in _good_takes(steps, current))
-    for step, take in with_takes_before(voiced):
+    for step, take in with_previous_takes(voiced):
         takes[voice_name(step)].append(take)
     return usual_voices(takes)
 
 
-def with_takes_before(
+def with_previous_takes(
     takes: Iterable[tuple[Step, VoicedTake | None]],
 ) -> Iterator[tuple[Step, VoicedTake]]:
     """Yields takes in the order of the book, each with the one that it goes on from; None stands
     for one that is not compared."""
-    step_before: Step | None = None
-    take_before: VoicedTake | None = None
+    previous_step: Step | None = None
+    previous_take: VoicedTake | None = None
     for step, take in takes:
         if take:
-            is_seam = step_before is not None and goes_on(step_before, step)
-            yield step, replace(take, before=take_before) if is_seam else take
-        step_before, take_before = step, take
+            goes_on = previous_step is not None and _goes_on(previous_step, step)
+            yield step, replace(take, previous=previous_take) if goes_on else take
+        previous_step, previous_take = step, take
+
+
+def with_previous_steps(steps: Iterable[Step]) -> Iterator[tuple[Step, Step | None]]:
+    """Yields steps in the order of the book, each with the one that it goes on from."""
+    previous: Step | None = None
+    for step in steps:
+        yield step, previous if previous is not None and _goes_on(previous, step) else None
+        previous = step
+
+
+def _goes_on(previous: Step, step: Step) -> bool:
+    """Returns whether a step goes on in the voice and the scene of the step before it."""
+    is_same_scene = (previous.chapter, previous.utterance.scene) == (
+        step.chapter,
+        step.utterance.scene,
+    )
+    return is_same_scene and voice_name(previous) == voice_name(step)
 
 
 @dataclass(frozen=True, slots=True)
@@ -505,18 +524,12 @@ def voice_name(step: Step) -> tuple[str, str]:
     return step.chunk.speaker, step.style or ""
 
 
-def goes_on(before: Step, step: Step) -> bool:
-    """Returns whether a step goes on in the voice and the scene of the step before it."""
-    is_same_scene = (before.chapter, before.utterance.scene) == (step.chapter, step.utterance.scene)
-    return is_same_scene and voice_name(before) == voice_name(step)
-
-
 def length_weight(seconds: float) -> float:
     """Returns what a take's deviations count, by its length: means of few words spread more."""
     return math.sqrt(min(1.0, max(seconds, _MIN_WEIGHED_SECONDS) / _SETTLED_SECONDS))
 
 
-def _weight(take: VoicedTake) -> float:
+def _deviation_weight(take: VoicedTake) -> float:
     """Returns what a take's deviations count beside its speaker's spreads. In takes of Kokoro of 2
     to 2.5 s pitch, pace, loudness, timbre and echo spread 1.6 to 6 times as much as from 5 s on, in
     those of 3 to 4 s 1.3 to 2.7 times."""

@@ -63,7 +63,7 @@ def heard(place: int, likeness: float = 1.0, size: int = 192) -> VoicedTake:
 
 def after(place: int, **figures: float) -> VoicedTake:
     """A take that goes on from another one."""
-    return replace(take(place, **figures), before=take(place + 100))
+    return replace(take(place, **figures), previous=take(place + 100))
 
 
 USUAL = UsualVoice.of([after(place) for place in range(40)])
@@ -113,7 +113,7 @@ def test_a_take_that_differs_audibly_sticks_out_by_what_differs(other, message):
 )
 def test_neighbours_that_are_usual_by_themselves_may_not_go_together(first, second, message):
     before = replace(take(0, **first), seconds=5.0)
-    voiced = replace(take(0, **second), seconds=5.0, before=before)
+    voiced = replace(take(0, **second), seconds=5.0, previous=before)
     (found,) = outlying(voiced).values()
     assert message in found
 
@@ -121,7 +121,7 @@ def test_neighbours_that_are_usual_by_themselves_may_not_go_together(first, seco
 @pytest.mark.parametrize(("tilt", "word"), [(7.0, "duller"), (-7.0, "brighter")])
 def test_a_change_that_lasts_is_found_where_it_begins(tilt, word):
     takes = [take(place, tilt=tilt if place >= 20 else 0.0) for place in range(40)]
-    takes = [takes[0], *(replace(one, before=before) for before, one in pairwise(takes))]
+    takes = [takes[0], *(replace(one, previous=before) for before, one in pairwise(takes))]
     usual = UsualVoice.of(takes)
     assert usual is not None
     found = {
@@ -136,14 +136,14 @@ def test_a_change_that_lasts_is_found_where_it_begins(tilt, word):
 
 def test_what_follows_a_take_that_sticks_out_does_not_stick_out_for_it():
     assert list(outlying(take(1, noise=-40.0))) == ["noise"]
-    assert not outlying(replace(take(1), before=take(1, noise=-40.0)))
+    assert not outlying(replace(take(1), previous=take(1, noise=-40.0)))
 
 
 def test_short_neighbours_may_differ_more_at_a_seam():
     before = take(0, noise=-70.0)
-    second = replace(take(0, noise=-54.5), before=before)
+    second = replace(take(0, noise=-54.5), previous=before)
     assert outlying(second)
-    assert not outlying(replace(second, before=replace(before, seconds=2.0)))
+    assert not outlying(replace(second, previous=replace(before, seconds=2.0)))
 
 
 def test_what_nobody_notices_does_not_stick_out_of_a_voice_without_any_spread():
@@ -213,7 +213,7 @@ def test_a_step_is_unusual_where_no_seam_is_known():
     shares = {
         noise: [
             one.share
-            for one in usual.deviations(replace(take(0, noise=noise), before=before))
+            for one in usual.deviations(replace(take(0, noise=noise), previous=before))
             if one.measure == "noise at the seam"
         ]
         for noise in (-70.0, -58.0)
@@ -226,7 +226,7 @@ def test_a_step_is_unusual_where_no_seam_is_known():
 )
 def test_a_try_is_scored_by_its_seam(other, is_worse):
     tries = [record_of(0), record_of(0), record_of(0, **other)]
-    standard = Standard.of_tries(tries, before=record_of(0, noise=-66.0))
+    standard = Standard.of_tries(tries, previous=record_of(0, noise=-66.0))
     first, last = (standard.score(tries[place]).get("seam", 0.0) for place in (0, 2))
     assert (last > first + 0.5) == is_worse
 
