@@ -26,6 +26,7 @@ MANIFEST = """\
 title: The Ferry
 author: A. Author
 language: en-GB
+chain: {mode: reference}
 pauses: {line: 0.7}
 chapters:
   - {title: Morning, file: text/one.md}
