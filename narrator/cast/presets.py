@@ -7,8 +7,8 @@ sizes are bounded, nothing is unpacked to disk, damage is reported in one line, 
 their seal are ignored, since an encoder can make them anew.
 
 A preset's content is a hash of its sound and transcript, which names it in keys and records. Its
-name, description, style and latents are not part of it, so they may change without a take going
-stale. Knows nothing of engines; `auditions.py` casts voices.
+name, description, style, rights and latents are not part of it, so they may change without a take
+going stale. Knows nothing of engines; `auditions.py` casts voices.
 """
 
 from __future__ import annotations
@@ -35,6 +35,7 @@ from narrator.cast.clips import Clip
 from narrator.engines.voice import Reference, Voice
 from narrator.errors import DamagedTake, Problem, UsageError, UserError, nearest
 from narrator.project.load import preset_path
+from narrator.project.schema import Rights
 from narrator.sound import audio
 from narrator.sound.audio import Samples
 
@@ -49,6 +50,7 @@ MAX_SECONDS = clips.MAX_SECONDS + 5
 _NAME = re.compile(r"[^\W_](?:[\w -]{0,62}[\w-])?")
 _LATENTS = re.compile(r"latents/([0-9A-Za-z][0-9A-Za-z._-]{0,99})\.npy")
 _FINGERPRINT = re.compile(r"[0-9A-Za-z][0-9A-Za-z._-]{0,99}")
+_NO_RIGHTS = Rights()
 
 
 class _Card(BaseModel):
@@ -65,6 +67,17 @@ class _Card(BaseModel):
     seed: int = Field(default=0, ge=0, lt=2**32)
     source: str = Field(default="", max_length=1000)
     made: dict[str, Any] = {}
+    origin: str | None = Field(default=None, max_length=1000)
+    consent: str | None = Field(default=None, max_length=1000)
+    publish: bool | None = None
+
+    @property
+    def rights(self) -> Rights:
+        return Rights(
+            origin=self.origin or None,
+            consent=self.consent or None,
+            publish=bool(self.publish and self.origin),
+        )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -85,6 +98,8 @@ class Preset:
     """Origin of the voice, for people."""
     made: Mapping[str, Any] = field(default_factory=dict)
     """Preparation, engine and casting, for people and for tracing faults."""
+    rights: Rights = _NO_RIGHTS
+    """The rights in its recording."""
     latents: Mapping[str, NDArray[np.float32]] = field(default_factory=dict)
     """By the encoder's fingerprint. A seal is no proof: an engine checks them before use."""
 
@@ -92,6 +107,16 @@ class Preset:
     def content(self) -> str:
         """Hash of sound and transcript, independent of location and name."""
         return _content(self.sound, self.transcript)
+
+    @property
+    def is_designed(self) -> bool:
+        """True for a voice that an engine made up, so that nobody was recorded."""
+        return _is_designed(self.made)
+
+    @property
+    def summary(self) -> str:
+        """What it is, in a line for lists."""
+        return self.rights.credit or self.description or self.source
 
     @property
     def samples(self) -> Samples:
@@ -137,6 +162,7 @@ def of_clip(
     seed: int = 0,
     source: str = "",
     made: Mapping[str, Any] | None = None,
+    rights: Rights = _NO_RIGHTS,
 ) -> Preset:
     """Returns a preset of a prepared clip. Raises UserError for an invalid name."""
     return Preset(
@@ -149,6 +175,7 @@ def of_clip(
         seed=seed,
         source=source,
         made={"preparation": clips.PREPARATION, **(made or {})},
+        rights=rights,
     )
 
 
@@ -189,6 +216,13 @@ def read_facts(path: Path, transcript: str | None) -> ReferenceFacts:
     return ReferenceFacts(
         keys.content(b"clip", version, file_hash.encode(), plain_transcript.encode())
     )
+
+
+def read_rights(path: Path) -> Rights | None:
+    """Returns the rights in the recording of a preset; None for a designed voice. Raises
+    UserError."""
+    card, _, _ = _read_parts(path, with_latents=False)
+    return None if _is_designed(card.made) else card.rights
 
 
 def load_reference(
@@ -326,6 +360,9 @@ def pack(preset: Preset) -> bytes:
             seed=preset.seed,
             source=preset.source,
             made=dict(preset.made),
+            origin=preset.rights.origin,
+            consent=preset.rights.consent,
+            publish=preset.rights.publish or None,
         )
     except ValidationError as error:
         raise UserError(f"voice '{preset.name}': {_first_error(error)}") from None
@@ -366,6 +403,7 @@ def read(path: Path) -> Preset:
             seed=card.seed,
             source=card.source,
             made=card.made,
+            rights=card.rights,
             latents=latents,
         )
     except (_Damage, UsageError) as error:
@@ -480,6 +518,10 @@ def _read_array(content: bytes) -> NDArray[np.float32]:
 
 def _seal(fingerprint: str, sound: bytes, latents: bytes) -> bytes:
     return keys.content(b"latents", fingerprint.encode(), sound, latents).encode()
+
+
+def _is_designed(made: Mapping[str, Any]) -> bool:
+    return "casting" in made
 
 
 def _content(sound: bytes, transcript: str) -> str:

@@ -1,4 +1,4 @@
-"""Commands on voices that are kept: list, add, show, remove, copy."""
+"""Commands on voices that are kept: list, add, show, rights, remove, copy."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from narrator.cast.clips import Clip
     from narrator.cast.presets import Preset
-    from narrator.project.schema import SpeechSettings
+    from narrator.project.schema import Rights, SpeechSettings
 
 
 class _VoiceCommands(ProjectGroup):
@@ -60,6 +60,14 @@ Language = Annotated[
     str | None, typer.Option("--language", "-l", help='For example "en-GB"; else the project\'s.')
 ]
 Style = Annotated[str | None, typer.Option("--style", help="How it speaks, where nothing is said.")]
+Origin = Annotated[
+    str | None,
+    typer.Option("--origin", help="Where the recording comes from: who speaks, when, for what."),
+]
+Consent = Annotated[
+    str | None,
+    typer.Option("--consent", help="Who has agreed to its use as a voice, and how."),
+]
 Replace = Annotated[bool, typer.Option("--replace", help="Put it in the place of one there is.")]
 
 
@@ -124,7 +132,7 @@ def list_(project: ProjectFolder = None, as_json: AsJson = False) -> None:
     for entry in entries:
         preset = entry.preset
         row = ("", "", entry.trouble) if preset is None else (
-            preset.language, f"{preset.seconds:.1f}", shorten(preset.description or preset.source)
+            preset.language, f"{preset.seconds:.1f}", shorten(preset.summary)
         )  # fmt: skip
         table.add_row(entry.path.stem, entry.place, *row)
     for name, voice in engine.voices.items():
@@ -157,12 +165,18 @@ def add(
     ] = None,
     language: Language = None,
     style: Style = None,
+    origin: Origin = None,
+    consent: Consent = None,
+    publish: Annotated[
+        bool, typer.Option("--publish", help="Tell both in the description of finished files.")
+    ] = False,
     library: InLibrary = False,
     replacing: Replace = False,
     project: ProjectFolder = None,
 ) -> None:
     """Make a voice of a recording, or take in one that was made elsewhere."""
     from narrator.cast import clips, presets
+    from narrator.project.schema import Rights
 
     root = find_project_root(project)
     if clip is None and name.endswith(presets.SUFFIX):
@@ -174,7 +188,10 @@ def add(
         if transcript or transcript_file:
             raise UsageError(f"{clip}: a preset has its own transcript")
         preset = replace(presets.read(clip), name=voice.name)
-        voice.keep(preset if style is None else replace(preset, style=style))
+        voice.check()
+        rights = _note_rights(preset.rights, origin, consent, publish or None, preset.is_designed)
+        style = preset.style if style is None else style
+        voice.keep(replace(preset, style=style, rights=rights))
         return
     transcript_text = _read_transcript(transcript, transcript_file)
     spoken_language = choose_language(root, language)
@@ -189,8 +206,46 @@ def add(
         f"{figures.seconds:.1f} s of speech, {figures.gain:+.1f} dB to bring it to "
         f"{clips.TARGET_LEVEL:.0f} LUFS, {figures.noise:.0f} dB above its background"
     )
+    rights = _note_rights(Rights(), origin, consent, publish or None)
     source = f"clip {clip.name}"
-    voice.keep(presets.of_clip(voice.name, sound, spoken_language, style=style, source=source))
+    voice.keep(
+        presets.of_clip(
+            voice.name, sound, spoken_language, style=style, source=source, rights=rights
+        )
+    )
+
+
+def _note_rights(
+    rights: Rights,
+    origin: str | None,
+    consent: str | None,
+    publish: bool | None,
+    is_designed: bool = False,
+) -> Rights:
+    """Returns rights with these changes.
+
+    What is not noted yet is asked for on a terminal, unless nobody was recorded. Raises UsageError
+    for published rights without an origin.
+    """
+    from narrator.project.schema import Rights
+
+    if sys.stdin.isatty() and err.is_terminal and not is_designed and rights.origin is None:
+        if origin is None:
+            origin = _ask("Where does the recording come from: who speaks, when, for what?")
+        if consent is None and rights.consent is None:
+            consent = _ask("Who has agreed to its use as a voice, and how?")
+    new_origin = rights.origin if origin is None else origin.strip() or None
+    new_consent = rights.consent if consent is None else consent.strip() or None
+    is_published = rights.publish if publish is None else publish
+    if is_published and new_origin is None:
+        raise UsageError("--publish: there is nothing to publish without an --origin")
+    return Rights(origin=new_origin, consent=new_consent, publish=is_published)
+
+
+def _ask(question: str) -> str:
+    """Asks on the terminal for a note that may be left out."""
+    answer: str = typer.prompt(f"{question} (Enter: not noted)", default="", show_default=False)
+    return answer
 
 
 def _prepare_clip(name: str, path: Path, transcript: str, language: str, cut: str | None) -> Clip:
@@ -274,9 +329,34 @@ def show(name: Name, project: ProjectFolder = None, as_json: AsJson = False) -> 
         out.print_json(data=facts)
         return
     for key, entry in facts.items():
-        if entry not in (None, "", [], {}):
+        if entry is not False and entry not in (None, "", [], {}):
             shown_text = ", ".join(entry) if isinstance(entry, list) else entry
             out.print(f"{key}: {shown_text}")
+
+
+@voices.command()
+def rights(
+    name: Name,
+    origin: Origin = None,
+    consent: Consent = None,
+    publish: Annotated[
+        bool | None,
+        typer.Option(
+            "--publish/--no-publish", help="Tell both in the description of finished files, or not."
+        ),
+    ] = None,
+    project: ProjectFolder = None,
+) -> None:
+    """Note where a voice's recording comes from, and who has agreed to its use."""
+    from narrator.cast import presets
+
+    path = presets.find(name, find_project_root(project))
+    preset = presets.read(path)
+    noted = _note_rights(preset.rights, origin, consent, publish, preset.is_designed)
+    if noted != preset.rights:
+        presets.write(replace(preset, rights=noted), path)
+    for key, entry in _rights_json(noted).items():
+        out.print(f"{key}: {'not noted' if entry is None else entry}")
 
 
 @voices.command()
@@ -385,7 +465,12 @@ def _preset_json(preset: Preset) -> dict[str, object]:
         "style": preset.style,
         "seed": preset.seed,
         "source": preset.source,
+        **_rights_json(preset.rights),
         "made": dict(preset.made),
         "encoded_for": sorted(preset.latents),
         "content": preset.content,
     }
+
+
+def _rights_json(rights: Rights) -> dict[str, object]:
+    return {"origin": rights.origin, "consent": rights.consent, "publish": rights.publish}

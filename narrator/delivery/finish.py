@@ -15,6 +15,7 @@ from threading import Event
 from typing import Any
 
 from narrator import files, keys
+from narrator.cast.rights import published_credits
 from narrator.delivery import companions, export, postflight
 from narrator.delivery.export import ChapterAudio, Encoded, Exported, ListenerFile, OutputTarget
 from narrator.delivery.layout import (
@@ -480,8 +481,15 @@ def _cut_sample(
 
 
 def _book_facts(book: RenderedBook) -> BookFacts:
-    """Returns the facts of a book; drafts name the draft voice as narrator."""
-    facts = book.project.facts
+    """Returns the facts of a book, with the published rights in its voices in the description;
+    drafts name the draft voice as narrator."""
+    facts, manifest = book.project.facts, book.project.manifest
+    credits = published_credits(
+        book.project, dict.fromkeys(step.chunk.speaker for step in book.steps)
+    )
+    if credits:
+        texts = (manifest.description, "\n".join(credits), manifest.disclosure)
+        facts = replace(facts, description="\n\n".join(filter(None, texts)))
     if book.folders.draft and not facts.narrators:
         return replace(facts, narrators=("draft voice",))
     return facts

@@ -127,6 +127,10 @@ class EngineSpec(LanguageSupport, ABC):
         `chain.mode` where none was."""
         return {}
 
+    def imitates(self, settings: EngineSettings) -> bool:
+        """Returns whether its voices imitate recordings."""
+        return "reference" not in self.unsupported(settings)
+
     def cost(self, settings: EngineSettings, characters: int) -> str | None:
         """Describes the price of so many characters that are sent elsewhere; "" if it is unknown,
         None if none are sent."""

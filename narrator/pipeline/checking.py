@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, takewhile
 
-from narrator.cast import presets
+from narrator.cast import presets, rights
 from narrator.delivery import layout, preflight
 from narrator.engines import LanguageSupport, SilentPart
 from narrator.engines.registry import ENGINES
@@ -73,6 +73,7 @@ def check_manuscript(manuscript: Manuscript, tell: Callable[[str], None]) -> Man
         find_unspoken_symbols(manuscript),
         find_unmarked_languages(manuscript),
         find_shop_terms(manuscript),
+        find_unknown_origins(manuscript),
     ):
         tell(str(problem))
     shapes = preflight.expected_shapes(project, manuscript.spoken)
@@ -343,6 +344,30 @@ def find_shop_terms(manuscript: Manuscript) -> Iterator[Problem]:
             project.line("output", "profile"),
             f"the voices are synthetic, and as of {shops.READ_ON} {'; '.join(terms)}. `allow: "
             "[synthetic-narration]` hides this warning",
+        )
+
+
+def find_unknown_origins(manuscript: Manuscript) -> Iterator[Problem]:
+    """Yields one remark that lists the speakers whose voices imitate recordings without a noted
+    origin, unless the manifest allows it."""
+    project = manuscript.project
+    if "unknown-origin" in project.manifest.allow:
+        return
+    names = sorted({utterance.chunk.speaker for utterance in manuscript.spoken})
+    try:
+        voices = rights.recorded_voices(project, names)
+    except UserError:  # a damaged preset, which is refused where it is loaded
+        return
+    if unknown := [name for name, noted in voices.items() if noted.origin is None]:
+        listing = ", ".join(unknown[:5]) + (
+            f" and {len(unknown) - 5:,} more" if unknown[5:] else ""
+        )
+        yield Problem(
+            project.path,
+            project.line("speakers", project.voice_of(unknown[0]), "voice"),
+            f"nothing is noted on where the recordings come from that are the voices of {listing}: "
+            "`narrator voices rights NAME` notes it for a preset, `rights: {origin: …, consent: "
+            "…}` beside a `reference` for a clip; `allow: [unknown-origin]` hides this remark",
         )
 
 

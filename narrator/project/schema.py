@@ -88,6 +88,31 @@ Language = Annotated[
 ChainMode = Literal["anchored", "continuation", "reference"]
 
 
+class Rights(Strict):
+    """The rights in a recording that a voice imitates. They stay in the project, unless they are
+    published."""
+
+    origin: Text | None = None
+    """Where the recording comes from: who speaks, when, for what."""
+    consent: Text | None = None
+    """Who has agreed to its use as a voice, and how."""
+    publish: bool = False
+    """True if origin and consent are told in the description of a book's files."""
+
+    @model_validator(mode="after")
+    def _complete(self) -> Rights:
+        if self.publish and self.origin is None:
+            raise ValueError("`publish` needs an `origin` to publish")
+        return self
+
+    @property
+    def credit(self) -> str:
+        """Both in a line; empty if neither is noted."""
+        consent = None if self.consent is None else f"Consent: {self.consent}"
+        texts = (text.rstrip(". ") for text in (self.origin, consent) if text)
+        return " ".join(f"{text}." for text in texts)
+
+
 class VoiceSettings(Strict):
     """A reference clip with its exact transcript, or a description to design a voice from."""
 
@@ -101,6 +126,8 @@ class VoiceSettings(Strict):
     """Seed: another one designs another voice from the same description."""
     style: Text | None = None
     """Default style of the voice, if neither speaker nor line has one."""
+    rights: Rights | None = None
+    """The rights in the clip; a preset has its own."""
 
     @model_validator(mode="after")
     def _complete(self) -> VoiceSettings:
@@ -108,6 +135,8 @@ class VoiceSettings(Strict):
             raise ValueError("a voice needs a `reference` clip or a `description`")
         if self.reference is not None and self.transcript is None:
             raise ValueError("a `reference` needs its exact `transcript`")
+        if self.rights is not None and self.reference is None:
+            raise ValueError("`rights` are those in a `reference` clip")
         return self
 
 
@@ -719,9 +748,9 @@ class Manifest(Strict):
     """Length of chunks."""
     checks: Checks = Checks()
     """Checks that a take must pass."""
-    allow: Annotated[tuple[Literal["synthetic-narration"], ...], Distinct] = ()
+    allow: Annotated[tuple[Literal["synthetic-narration", "unknown-origin"], ...], Distinct] = ()
     """Warnings that `check` leaves out: that a profile's shop has terms for synthetic voices
-    (synthetic-narration)."""
+    (synthetic-narration), and that a recorded voice has no noted origin (unknown-origin)."""
     lexicon: LexiconChoice = ()
     """Pronunciation of words: {word: spoken}, or entries with conditions."""
     output: Output = Output()

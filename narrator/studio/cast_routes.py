@@ -188,6 +188,9 @@ def _voice_row(view: ProjectSnapshot, name: str) -> dict[str, Any]:
         kind = "description"
     root, path = view.project.root, voice.reference
     is_inside = path is not None and path.is_relative_to(root)
+    if isinstance(settings, str):
+        settings = view.project.manifest.voices.get(settings)
+    rights = settings.rights if settings else None
     return {
         "kind": kind,
         "text": rows.voice_description(view.book, name),
@@ -195,6 +198,8 @@ def _voice_row(view: ProjectSnapshot, name: str) -> dict[str, Any]:
         "description": voice.description,
         "reference": path.relative_to(root).as_posix() if path and is_inside else None,
         "transcript": voice.transcript,
+        "origin": rights.origin if rights else None,
+        "consent": rights.consent if rights else None,
     }
 
 
@@ -202,6 +207,6 @@ def _preset_row(preset_file: presets.PresetFile) -> Mapping[str, Any]:
     preset = preset_file.preset
     return {
         "name": preset_file.path.stem,
-        "description": (preset.description or preset.source) if preset else "",
+        "description": preset.summary if preset else "",
         "trouble": preset_file.trouble,
     }

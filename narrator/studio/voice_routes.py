@@ -289,7 +289,7 @@ def _voice_rows(spec: EngineSpec, view: ProjectSnapshot) -> list[dict[str, Any]]
     if spec.name not in quick_speech.QUICK_ENGINES:
         rows += [
             {**shared, "voice": file.path.stem, "language": file.preset.language,
-             "pronoun": None, "description": file.preset.description or file.preset.source}
+             "pronoun": None, "description": file.preset.summary}
             for file in presets.list_all(view.project.root)
             if file.preset is not None
         ]  # fmt: skip

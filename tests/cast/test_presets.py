@@ -19,6 +19,7 @@ from narrator.cast.clips import Recording
 from narrator.cast.presets import Preset
 from narrator.engines.voice import Voice
 from narrator.errors import UsageError, UserError
+from narrator.project.schema import Rights
 from tests import spoken
 from tests.spoken import TEXT
 
@@ -57,6 +58,24 @@ def test_what_is_written_is_read(kept, ada):
         assert getattr(found, name) == getattr(ada, name)
     assert np.array_equal(found.latents["enc-1"], LATENTS)
     assert found.seconds == pytest.approx(len(found.samples) / clips.RATE_HZ, abs=1e-6)
+
+
+def test_the_rights_in_a_voice_are_kept_and_change_neither_content_nor_other_presets(ada, tmp_path):
+    noted = replace(ada, rights=Rights(origin="Ann Smith", consent="by letter", publish=True))
+    presets.write(noted, tmp_path / "Ada.voice")
+    found = presets.read(tmp_path / "Ada.voice")
+    assert (found.rights, found.content) == (noted.rights, ada.content)
+    assert found.summary == "Ann Smith. Consent: by letter."
+    assert presets.read_rights(tmp_path / "Ada.voice") == noted.rights
+    with zipfile.ZipFile(io.BytesIO(presets.pack(ada))) as archive:
+        card = json.loads(archive.read("voice.json"))
+    assert card.keys().isdisjoint({"origin", "consent", "publish", "rights"})
+
+
+def test_nobody_was_recorded_for_a_voice_that_was_cast(ada, tmp_path):
+    presets.write(replace(ada, made={"casting": 1}), tmp_path / "Ada.voice")
+    assert presets.read(tmp_path / "Ada.voice").is_designed
+    assert presets.read_rights(tmp_path / "Ada.voice") is None
 
 
 def test_equal_presets_are_equal_bytes(ada):

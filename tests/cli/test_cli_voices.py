@@ -18,6 +18,7 @@ from narrator.engines import Request, Speech
 from narrator.engines.voice import Voice
 from narrator.engines.voxcpm2 import VoxCPM2Spec
 from narrator.errors import EngineFailure, Problem
+from narrator.project.schema import Rights
 from narrator.text.pace import expected_seconds
 from tests import sounds, spoken
 from tests.spoken import TEXT
@@ -265,6 +266,74 @@ def test_a_list_tells_where_each_voice_is(narrator, clip, book):
     assert rows["Eve"]["transcript"] == TEXT
     _, said, _ = narrator("list")
     assert all(name in said for name in ("Ada", "Bad", "Eve", "clip ada.wav"))
+
+
+NOTES = ["--origin", "Ann Smith, March 2026", "--consent", "by letter"]
+NOTED = Rights(origin="Ann Smith, March 2026", consent="by letter")
+
+
+def test_origin_and_consent_are_kept_and_go_along_with_the_voice(
+    narrator, clip, home, tmp_path, monkeypatch
+):
+    assert narrator("add", "Ada", clip, "--transcript", TEXT, *NOTES)[0] == 0
+    assert presets.read(home / "Ada.voice").rights == NOTED
+    _, said, _ = narrator("show", "Ada")
+    assert "origin: Ann Smith, March 2026\nconsent: by letter\n" in said
+    assert "publish" not in said
+    assert "Ann Smith, March 2026. Consent" in narrator("list")[1]
+    narrator("copy", "Ada", tmp_path / "Eve.voice")
+    _answer(monkeypatch, [])  # nothing is asked that is noted
+    assert narrator("add", "Eve", tmp_path / "Eve.voice")[0] == 0
+    assert presets.read(home / "Eve.voice").rights == NOTED
+
+
+def _answer(monkeypatch, answers: list[str]) -> list[str]:
+    """Has a terminal with somebody who gives these answers; returns the questions."""
+    questions: list[str] = []
+
+    def prompt(question: str, **_: object) -> str:
+        questions.append(question)
+        return answers.pop(0)
+
+    monkeypatch.setattr("sys.stdin.isatty", lambda: True)
+    monkeypatch.setattr("narrator.cli.voices.err._force_terminal", True)
+    monkeypatch.setattr("typer.prompt", prompt)
+    return questions
+
+
+def test_on_a_terminal_both_are_asked_once(narrator, clip, home, monkeypatch):
+    questions = _answer(monkeypatch, ["Ann Smith, March 2026", " by letter ", "", ""])
+    narrator("add", "Ada", clip, "--transcript", TEXT)
+    assert [question.split("?")[0] for question in questions] == [
+        "Where does the recording come from: who speaks, when, for what",
+        "Who has agreed to its use as a voice, and how",
+    ]
+    assert presets.read(home / "Ada.voice").rights == NOTED
+    narrator("add", "Eve", clip, "--transcript", TEXT)
+    assert presets.read(home / "Eve.voice").rights == Rights()
+
+
+def test_rights_of_a_voice_that_is_there_are_noted_and_published(narrator, clip, home):
+    narrator("add", "Ada", clip, "--transcript", TEXT)
+    content = presets.read(home / "Ada.voice").content
+    code, said, _ = narrator("rights", "Ada", *NOTES, "--publish")
+    assert (code, said) == (
+        0, "origin: Ann Smith, March 2026\nconsent: by letter\npublish: True\n"
+    )  # fmt: skip
+    assert presets.read(home / "Ada.voice").rights == replace_rights(publish=True)
+    assert presets.read(home / "Ada.voice").content == content
+    narrator("rights", "Ada", "--no-publish", "--consent", "")
+    assert presets.read(home / "Ada.voice").rights == replace_rights(consent=None)
+
+
+def replace_rights(**changes: object) -> Rights:
+    return NOTED.model_copy(update=changes)
+
+
+def test_nothing_is_published_without_an_origin(narrator, clip, home):
+    code, _, errors = narrator("add", "Ada", clip, "--transcript", TEXT, "--publish")
+    assert (code, "nothing to publish without an --origin" in errors) == (2, True)
+    assert not home.exists()
 
 
 def test_an_empty_list_says_what_to_do(narrator):

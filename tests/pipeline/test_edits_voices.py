@@ -129,6 +129,21 @@ def test_a_recording_is_kept_and_is_somebodys_voice(path):
     assert f"voice: {{reference: voices/My voice.wav, transcript: '{WORDS}'}},  p" in text
 
 
+def test_the_rights_in_a_recording_stay_with_it_and_go_with_it(path):
+    one, two = (edits.add_clip(edited.project(path), "a.wav", wav(s)).path for s in (6.0, 7.0))
+    noted = {"origin": "Ann Smith", "consent": "by letter"}
+    assert "rights: {origin: Ann Smith, consent: by letter}" in voiced(
+        path, "Ben", reference=one, transcript=WORDS, **noted
+    )
+    assert "rights: {origin: Ann Smith, consent: by letter}" in voiced(
+        path, "Ben", reference=one, transcript=f"{WORDS[:-1]}!", origin=""
+    )
+    assert "origin: Cy, consent: by letter}" in voiced(
+        path, "Ben", reference=one, transcript=WORDS, origin="Cy"
+    )
+    assert "rights" not in voiced(path, "Ben", reference=two, transcript=WORDS)
+
+
 def test_a_recording_replaces_no_other(path):
     project = edited.project(path)
     names = [edits.add_clip(project, "a.wav", wav(s)).path for s in (6.0, 7.0, 6.0)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, cast
 
@@ -15,6 +16,7 @@ from narrator.engines.draft.espeak import DraftEngine
 from narrator.engines.kokoro.settings import KokoroVoice
 from narrator.engines.voice import Voice
 from narrator.pipeline import auditioning, new_characters
+from narrator.project.schema import Rights
 from narrator.studio import rows
 from tests.studio.test_edit_routes import LINES, NOVEL, STORY, edit
 from tests.studios import BOOK, OUT, Opened
@@ -108,6 +110,7 @@ def test_a_clip_is_judged_kept_and_given_to_a_speaker(studio: Opened) -> None:
         "transcript": "It was a bright day, and the two of them walked along the river until it "
         "was late. It was a bright day, and the two of them walked along the river until it was "
         "late.",
+        "origin": "Ann Smith",
     }
     given = studio.page.post("/api/edits", {"kind": "voice", "speaker": "Ada", "voice": voice})
     assert given.status == 200, given.json
@@ -115,6 +118,7 @@ def test_a_clip_is_judged_kept_and_given_to_a_speaker(studio: Opened) -> None:
     cast = {one["name"]: one for one in studio.page.get("/api/cast").json["speakers"]}
     assert cast["Ada"]["voice"]["kind"] == "clip"
     assert cast["Ada"]["voice"]["reference"] == "voices/Ada Smith.flac"
+    assert (cast["Ada"]["voice"]["origin"], cast["Ada"]["voice"]["consent"]) == ("Ann Smith", None)
 
 
 def test_a_clip_that_cannot_hold_its_transcript_is_refused(studio: Opened) -> None:
@@ -135,6 +139,10 @@ def test_a_preset_s_own_recording_is_heard(studio: Opened) -> None:
     presets.write(preset, folder / "Sailor.voice")
     (line,) = studio.page.get("/api/cast").json["presets"]
     assert line == {"name": "Sailor", "description": "", "trouble": ""}
+    noted = Rights(origin="Ann Smith", consent="by letter")
+    presets.write(replace(preset, rights=noted), folder / "Sailor.voice")
+    (line,) = studio.page.get("/api/cast").json["presets"]
+    assert line["description"] == "Ann Smith. Consent: by letter."
     assert seconds(studio.page.get("/sound/voices/Sailor").data) > 5
 
 

@@ -38,6 +38,9 @@ class DraftSpec(EngineSpec):
     def sample_rate(self, settings: EngineSettings) -> int:
         return SAMPLE_RATE
 
+    def imitates(self, settings: EngineSettings) -> bool:
+        return False
+
     def speaks(self, language: str) -> bool:
         from narrator.engines.draft.espeak import DraftEngine
 

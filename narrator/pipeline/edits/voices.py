@@ -20,8 +20,10 @@ from narrator.project.project import Project
 from narrator.project.schema import VoiceSettings
 
 _KEYS_BY_SOURCE = {"preset": {"preset"}, "description": {"description", "seed"},
-          "reference": {"reference", "transcript"}}  # fmt: skip
+          "reference": {"reference", "transcript", "origin", "consent"}}  # fmt: skip
 """The key that defines a voice -> the keys that are allowed with it."""
+_RIGHTS = ("origin", "consent")
+"""Keys that are kept under `rights`."""
 _MAX_CLIP_BYTES = 50_000_000
 """Largest recording in bytes: ten minutes of WAV."""
 
@@ -29,10 +31,10 @@ _MAX_CLIP_BYTES = 50_000_000
 def voice_edit(project: Project, speaker: str, voice: Mapping[str, object]) -> Edit:
     """The edit that gives a speaker another voice.
 
-    The voice is a `preset`, a `description` (with a `seed`), or a `reference` with its
-    `transcript`. The style in book.yaml stays; somebody who shares a voice gets an own entry under
-    `speakers`. Raises ManifestError, StorageError, UserError for a clip that is refused,
-    UsageError.
+    The voice is a `preset`, a `description` (with a `seed`), or a `reference` with its `transcript`
+    (and the `origin` of the recording and the `consent` to its use). The style in book.yaml stays;
+    somebody who shares a voice gets an own entry under `speakers`. Raises ManifestError,
+    StorageError, UserError for a clip that is refused, UsageError.
     """
     settings = {
         key: one_line(str(setting)) for key, setting in voice.items() if setting not in ("", None)
@@ -100,12 +102,18 @@ def _build_entries(
     entry = project.manifest.speakers.get(speaker)
     old_voice = entry.voice if entry else None
     new_voice: dict[str, object] = {
-        **settings,
+        **{key: setting for key, setting in settings.items() if key not in _RIGHTS},
         **({"seed": int(settings["seed"])} if "seed" in settings else {}),
     }
+    rights: dict[str, object] = {key: settings[key] for key in _RIGHTS if key in settings}
+    if isinstance(old_voice, VoiceSettings) and old_voice.reference == settings.get("reference"):
+        old_rights = old_voice.rights.model_dump(exclude_defaults=True) if old_voice.rights else {}
+        rights = old_rights | rights
+    if rights:
+        new_voice["rights"] = rights
     if isinstance(old_voice, VoiceSettings):
         present_keys = old_voice.model_fields_set - {"style", "seed"}
-        if present_keys == settings.keys() - {"seed"}:
+        if present_keys == new_voice.keys() - {"seed"}:
             yield from new_voice.items()
             return
         if old_voice.style is not None:

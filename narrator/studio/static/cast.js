@@ -564,6 +564,16 @@ function clipForm(now) {
     value: now.transcript ?? "",
     placeholder: "Its words, exactly",
   });
+  const origin = h("input", {
+    value: now.origin ?? "",
+    maxlength: 1000,
+    placeholder: "Ann Smith, recorded in March for this book",
+  });
+  const consent = h("input", {
+    value: now.consent ?? "",
+    maxlength: 1000,
+    placeholder: "She agreed by letter",
+  });
   const drop = h(
     "label",
     { class: "drop" },
@@ -584,7 +594,7 @@ function clipForm(now) {
   });
   function take(one) {
     clip = one;
-    words.value = "";
+    words.value = origin.value = consent.value = "";
     fill(shown, `${one.name}: now its words`);
     words.dispatchEvent(new Event("input", { bubbles: true })); // a drop makes none
     words.focus();
@@ -598,12 +608,25 @@ function clipForm(now) {
     if (answer.remarks.length) say(answer.remarks.join("; "));
   }
   return {
-    element: h("div", {}, drop, shown, field("What it says", words)),
+    element: h(
+      "div",
+      {},
+      drop,
+      shown,
+      field("What it says", words),
+      field("Whose voice it is", origin, "For you: it stays in the project."),
+      field("Who agreed to its use", consent),
+    ),
     voice: async () => {
       if (!clip && !path) say("Choose a recording first");
       else if (required(words, "Write down what the recording says first", true)) {
         if (clip) await send();
-        return { reference: path, transcript: words.value.trim() };
+        return {
+          reference: path,
+          transcript: words.value.trim(),
+          origin: origin.value.trim(),
+          consent: consent.value.trim(),
+        };
       }
       return null;
     },
