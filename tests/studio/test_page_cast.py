@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.pipeline.test_edits_voices import WORDS, wav
 from tests.serve.test_speech import until
 from tests.studio.test_edit_routes import NOVEL
 from tests.studio.test_page import BOOK, chromium, expect, opened
@@ -194,3 +195,20 @@ def test_an_undone_merge_is_seen_at_once_in_the_cast_and_the_text(
             studio.press("Control+z")
             expect(names.filter(has_text="Ada")).to_have_count(count)
         expect(studio.chunk("1.1")).to_contain_text("Ada: ")
+
+
+def test_the_rights_in_a_recording_are_noted_below_it(chromium: Browser, tmp_path: Path) -> None:
+    manifest = tmp_path / "book.yaml"
+    clip = f"{{reference: ada.wav, transcript: '{WORDS}', rights: {{origin: Ann Smith}}}}"
+    manifest.write_text(BOOK.replace("Ada: {}", f"Ada: {{voice: {clip}}}"))
+    (tmp_path / "ada.wav").write_bytes(wav())
+    (tmp_path / "out.md").write_text("Ada: I see.\n")
+    (tmp_path / "home.md").write_text("They came home.\n")
+    with opened(chromium, tmp_path) as studio:
+        page = studio.page
+        studio.press("c")
+        page.locator(".person", has_text="Ada").click()
+        expect(page.get_by_role("textbox", name="Whose voice it is")).to_have_value("Ann Smith")
+        page.get_by_role("textbox", name="Who agreed to its use").fill("by letter")
+        page.get_by_role("button", name="Give this voice").click()
+        until(lambda: "rights: {origin: Ann Smith, consent: by letter}" in manifest.read_text())
