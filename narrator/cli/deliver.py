@@ -16,7 +16,8 @@ from narrator.quantities import format_bytes, pluralize
 
 if TYPE_CHECKING:
     from narrator.delivery.shelves.layouts import Layout
-    from narrator.delivery.shelves.sending import Delivery, Item
+    from narrator.delivery.shelves.sending import Delivery, Item, Shelf
+    from narrator.pipeline.book_plan import BookPlan
 
 
 @app.command()
@@ -41,19 +42,14 @@ def deliver(
     """Send finished files to a shelf: what is new only, each once. Nothing is rendered or
     exported."""
     from narrator.delivery.shelves import layouts, sending
-    from narrator.delivery.shelves.folder import FolderShelf
 
     chosen_layout = _find_layout(layout)
     if profile and not chosen_layout:
         raise UsageError("--profile goes with --layout: without one the whole folder is sent")
-    folder = _find_folder(to)
+    shelf, place = _open_shelf(to)
     planned = load_plan(book)
-    if folder.is_relative_to(os.path.abspath(planned.project.build)):
-        raise UsageError(f"{to} is in the project's own build folder: name another place")
-    if chosen_layout and chosen_layout.name == "calibre" and (folder / "metadata.db").exists():
-        raise UsageError(
-            f"{to} is a library of Calibre, to which only Calibre adds books: name another folder"
-        )
+    if isinstance(place, Path):
+        _check_folder(place, chosen_layout, planned)
     with StageLine(err) as line:
         line("reading finished files", 0)
         items = (
@@ -61,17 +57,46 @@ def deliver(
             if chosen_layout
             else layouts.mirror(planned)
         )
-        record = sending.open_record(planned.folders, os.fspath(folder), layout)
+        line("sending", 0)
         delivery = sending.deliver(
             items,
-            FolderShelf(folder),
-            record,
+            shelf,
+            sending.open_record(planned.folders, str(place), layout),
             replace=replace,
             on_progress=lambda share: line("sending", share),
         )
-    _print_delivery(delivery, str(display_path(folder)))
+    _print_delivery(delivery, str(display_path(place) if isinstance(place, Path) else place))
     if chosen_layout and chosen_layout.advice:
-        out.print(_advice(chosen_layout, folder, items))
+        out.print(_advice(chosen_layout, place, items))
+
+
+def _open_shelf(to: str) -> tuple[Shelf, Path | str]:
+    """Returns the shelf of `--to`, and where that is: a folder, or a remote. Raises UsageError."""
+    from narrator.delivery.shelves import rclone
+    from narrator.delivery.shelves.folder import FolderShelf
+
+    if not to:
+        raise UsageError("where to? For example: --to /srv/audiobooks --layout plex")
+    if to.startswith(rclone.SCHEME):
+        remote = rclone.RcloneShelf.parse(to)
+        return remote, f"{rclone.SCHEME}{remote.target}"
+    folder = Path(os.path.abspath(Path(to).expanduser()))
+    if not folder.is_dir():
+        raise UsageError(f"{to} is no folder: make it, or mount it, first")
+    return FolderShelf(folder), folder
+
+
+def _check_folder(folder: Path, layout: Layout | None, book: BookPlan) -> None:
+    """Raises UsageError for a folder to which nothing may be sent."""
+    if folder.is_relative_to(os.path.abspath(book.project.build)):
+        raise UsageError(
+            f"{display_path(folder)} is in the project's own build folder: name another place"
+        )
+    if layout and layout.name == "calibre" and (folder / "metadata.db").exists():
+        raise UsageError(
+            f"{display_path(folder)} is a library of Calibre, to which only Calibre adds books: "
+            "name another folder"
+        )
 
 
 def _find_layout(name: str) -> Layout | None:
@@ -83,16 +108,6 @@ def _find_layout(name: str) -> Layout | None:
     return LAYOUTS.get(name)
 
 
-def _find_folder(to: str) -> Path:
-    """Returns the folder of `--to`. Raises UsageError."""
-    if not to:
-        raise UsageError("where to? For example: --to /srv/audiobooks --layout plex")
-    folder = Path(os.path.abspath(Path(to).expanduser()))
-    if not folder.is_dir():
-        raise UsageError(f"{to} is no folder: make it, or mount it, first")
-    return folder
-
-
 def _print_delivery(delivery: Delivery, place: str) -> None:
     for item in delivery.sent:
         out.print(f"{item.name}  {format_bytes(item.size)}")
@@ -102,6 +117,6 @@ def _print_delivery(delivery: Delivery, place: str) -> None:
     out.print(f"{place}: {pluralize(len(delivery.sent), 'file')} sent{unchanged}")
 
 
-def _advice(layout: Layout, folder: Path, items: list[Item]) -> str:
+def _advice(layout: Layout, place: Path | str, items: list[Item]) -> str:
     suffix = items[0].source.suffix[1:]
-    return layout.advice.format(suffix=suffix, folder=folder / Path(items[0].name).parent)
+    return layout.advice.format(suffix=suffix, folder=f"{place}/{Path(items[0].name).parent}")

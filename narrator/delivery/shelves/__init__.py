@@ -6,4 +6,5 @@ makes them.
     layouts.py  which files an app wants, and where they lie
     sending.py  what is new, in which order it is sent, and the record of it
     folder.py   a folder of this machine
+    rclone.py   a remote of the user's rclone
 """

@@ -2,55 +2,18 @@
 
 from __future__ import annotations
 
-import shutil
-import subprocess
-import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from lxml import etree
 
-from narrator.delivery.shelves import sending
 from narrator.delivery.shelves.layouts import LAYOUTS, build_opf
 from narrator.project.facts import BookFacts
 from tests import books
+from tests.shelves import MANIFEST, names, send
 
-MANIFEST = """\
-title: The Ferry
-author: A. Author
-series: {name: Ferries, part: 2}
-chapters:
-  - {title: Morning, lines: ["The ferry left at seven."]}
-  - {title: Evening, lines: ["The lamps were lit."]}
-output: {formats: [m4b, mp3], files: both, companions: [vtt, readalong]}
-"""
 BOOK = "A. Author/The Ferry/A. Author - The Ferry.m4b"
 IN_SERIES = "A. Author/Ferries/The Ferry/"
-
-
-@pytest.fixture(scope="module")
-def _finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path = tmp_path_factory.mktemp("finished") / "book.yaml"
-    path.write_text(MANIFEST)
-    command = [sys.executable, "-m", "narrator", "render", path, "--draft"]
-    subprocess.run(command, check=True, capture_output=True)
-    return path
-
-
-@pytest.fixture
-def finished(_finished: Path, tmp_path: Path) -> Path:
-    shutil.copytree(_finished.parent, tmp_path, dirs_exist_ok=True)
-    return tmp_path / _finished.name
-
-
-@pytest.fixture
-def shelf(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("shelf")
-
-
-def names(folder: Path) -> set[str]:
-    return {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
 
 
 @pytest.mark.parametrize(
@@ -224,27 +187,6 @@ class Memory:
         for name in names:
             del self.files[name]
             self.acts.append(f"- {name}")
-
-
-@pytest.fixture
-def items(tmp_path: Path) -> Callable[..., list[sending.Item]]:
-    steps = {".mp3": sending.Step.SOUND, ".vtt": sending.Step.PAGES, ".xml": sending.Step.FEED}
-
-    def make(**contents: str) -> list[sending.Item]:
-        made = []
-        for stem, text in contents.items():
-            path = tmp_path / stem.replace("_", ".")
-            path.write_text(text)
-            step = steps[path.suffix]
-            made.append(sending.Item(path, path.name, len(text), f"sha of {text}", step))
-        return made
-
-    return make
-
-
-def send(items, shelf, folder, replace=False):
-    record = sending.SentRecord.load(folder / "sent.json")
-    return sending.deliver(items, shelf, record, replace=replace, on_progress=lambda share: None)
 
 
 def test_a_feed_is_sent_last_and_what_is_gone_is_removed_after_it(items, tmp_path):

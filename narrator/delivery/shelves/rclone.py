@@ -1,0 +1,193 @@
+"""A remote of the user's rclone as a shelf: rclone has the addresses and passwords, we have none.
+
+https://rclone.org/docs/
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from narrator.delivery.shelves.sending import Item
+from narrator.errors import EnvironmentFailed, UsageError
+from textbase.characters import excerpt
+
+SCHEME = "rclone:"
+_REMOTE = re.compile(r"([\w.+@ -]+):(.*)", re.DOTALL)
+_NO_FOLDER_CODE = 3
+"""rclone's exit code for a folder that does not exist."""
+_LOG_OPTIONS = ("--ask-password=false", "--use-json-log", "--log-level", "INFO", "--stats", "0")
+_HARMLESS_LEVELS = frozenset(("debug", "info", "notice", "warning"))
+_CLOCK = re.compile(r"^\d{4}/\d\d/\d\d \d\d:\d\d:\d\d ")
+"""Date and time before a message that is not in JSON."""
+_SECRET_VARIABLE = re.compile(r"PASS|SECRET|TOKEN|KEY|CREDENTIAL|AUTH", re.IGNORECASE)
+_SECRET_TEXT = re.compile(
+    r"(?<=://)[^/@\s]+(?=@)"  # a name and password before a host
+    r"|(?i:(?<=bearer )|(?<=basic ))[\w.~+/=-]+"
+    r"|(?i:\b[\w-]*(?:pass(?:word)?|secret|token|signature|key|credential)[\w-]*(?:=|\": *\"))"
+    r"[^&\s\"']+"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class RcloneShelf:
+    """A folder on a remote. Its methods raise EnvironmentFailed."""
+
+    target: str
+    """REMOTE:PATH."""
+
+    @classmethod
+    def parse(cls, to: str) -> RcloneShelf:
+        """Returns the shelf of `rclone:REMOTE:PATH`. Raises UsageError, never with the text, since
+        a remote that is spelt out may contain a password."""
+        match = _REMOTE.fullmatch(to.removeprefix(SCHEME))
+        if not match or "," in match[1]:
+            raise UsageError(
+                "--to rclone:REMOTE:PATH takes the name of a remote that `rclone config` has made, "
+                "and a path; settings of a remote do not go here, since your shell keeps them"
+            )
+        return cls(f"{match[1]}:{match[2].rstrip('/')}")
+
+    def sizes(self, names: Collection[str]) -> Mapping[str, int]:
+        folder = os.path.commonpath([f"{Path(name).parent}" for name in names]) if names else "."
+        listing = ["lsjson", "--recursive", "--files-only", "--no-mimetype", "--no-modtime"]
+        outcome = _run([*listing, self._path(folder)])
+        if outcome.code == _NO_FOLDER_CODE:
+            return {}
+        self._require_success(outcome)
+        existing_sizes = {
+            Path(folder, row["Path"]).as_posix(): int(row["Size"])
+            for row in json.loads(outcome.output or "[]")
+        }
+        return {name: size for name, size in existing_sizes.items() if name in names}
+
+    def send(self, items: Sequence[Item], on_sent: Callable[[Item], None]) -> None:
+        """Sends them even where rclone takes what is there for equal: some remotes know only
+        sizes."""
+        remaining_items = {item.name: item for item in items}
+
+        def note_event(row: Mapping[str, Any]) -> None:
+            if "Copied" in str(row.get("msg")) and row.get("object") in remaining_items:
+                on_sent(remaining_items.pop(row["object"]))
+
+        with _names_file([item.name for item in items]) as (folder, names_option):
+            staging = folder / "files"
+            for item in items:
+                link = staging / item.name
+                link.parent.mkdir(parents=True, exist_ok=True)
+                link.symlink_to(item.source.resolve())
+            options = ["--copy-links", "--ignore-times", "--no-traverse"]
+            command = ["copy", os.fspath(staging), self._path(), *options, *names_option]
+            self._require_success(_run(command, note_event))
+        for item in remaining_items.values():  # of a version that words its events otherwise
+            on_sent(item)
+
+    def remove(self, names: Sequence[str]) -> None:
+        with _names_file(names) as (_, names_option):
+            self._require_success(_run(["delete", self._path(), *names_option]))
+
+    def _path(self, folder: str = ".") -> str:
+        """Returns a folder of the remote as rclone takes it."""
+        if folder == ".":
+            return self.target
+        return f"{self.target}{'' if self.target.endswith(':') else '/'}{folder}"
+
+    def _require_success(self, outcome: _Outcome) -> None:
+        """Raises UsageError for a remote that does not exist, EnvironmentFailed for any other
+        failure."""
+        if not outcome.code:
+            return
+        if any("didn't find section" in error for error in outcome.errors):
+            raise UsageError(
+                f"rclone has no remote {self.target.partition(':')[0]!r}: `rclone listremotes` "
+                "names those that it has, `rclone config` makes one"
+            )
+        reason = clean(outcome.errors[-1]) if outcome.errors else f"exit code {outcome.code}"
+        raise EnvironmentFailed(f"rclone: {reason}; once that is mended, the same command goes on")
+
+
+def clean(message: str) -> str:
+    """Returns a message of rclone in one line, without anything that looks like a secret."""
+    for name, secret in os.environ.items():
+        if len(secret) > 3 and name.startswith("RCLONE_") and _SECRET_VARIABLE.search(name):
+            message = message.replace(secret, "…")
+    line = _CLOCK.sub("", " ".join(message.split()))
+    return excerpt(_SECRET_TEXT.sub("…", line), 300)
+
+
+@dataclass(frozen=True, slots=True)
+class _Outcome:
+    code: int
+    output: str
+    """Standard output."""
+    errors: tuple[str, ...]
+    """Messages of faults."""
+
+
+def _run(
+    arguments: Sequence[str], on_event: Callable[[Mapping[str, Any]], None] = lambda row: None
+) -> _Outcome:
+    """Runs rclone, which asks for nothing; it ends with this process. Raises EnvironmentFailed
+    where it is not installed."""
+    program = shutil.which("rclone")
+    if program is None:
+        raise EnvironmentFailed(
+            "rclone is not installed: https://rclone.org/install, then `rclone config` makes a "
+            "remote"
+        )
+    errors: list[str] = []
+    with (
+        tempfile.TemporaryFile("w+", encoding="utf-8") as output,
+        subprocess.Popen(
+            [program, *arguments, *_LOG_OPTIONS],
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=subprocess.PIPE,
+            text=True,
+            encoding="utf-8",
+            errors="replace",
+        ) as process,
+    ):
+        assert process.stderr is not None
+        try:
+            for line in process.stderr:
+                row = _parse_event(line)
+                on_event(row)
+                message = str(row.get("msg", ""))
+                if not row["level"] and message[:1].isspace() and errors:
+                    errors[-1] += message  # of several lines
+                elif row["level"] not in _HARMLESS_LEVELS:
+                    errors.append(message)
+        except BaseException:
+            process.terminate()
+            raise
+        code = process.wait()
+        output.seek(0)
+        return _Outcome(code, output.read(), tuple(errors))
+
+
+def _parse_event(line: str) -> dict[str, Any]:
+    """Returns a line of rclone's log in JSON; a line of another form is a fault."""
+    try:
+        row = json.loads(line)
+    except ValueError:
+        row = None
+    return row if isinstance(row, dict) and "level" in row else {"level": "", "msg": line}
+
+
+@contextlib.contextmanager
+def _names_file(names: Sequence[str]) -> Iterator[tuple[Path, list[str]]]:
+    """Yields a temporary folder, and the option that limits rclone to these files."""
+    with tempfile.TemporaryDirectory(prefix="narrator-") as temporary:
+        path = Path(temporary, "names")
+        path.write_text("".join(f"{name}\n" for name in names), encoding="utf-8")
+        yield Path(temporary), ["--files-from-raw", os.fspath(path)]

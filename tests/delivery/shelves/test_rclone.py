@@ -1,0 +1,167 @@
+"""A remote of rclone as a shelf, by a program that stands in for rclone: it has its options and its
+log, and a folder in place of a remote."""
+
+from __future__ import annotations
+
+import os
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from narrator.delivery.shelves import rclone
+from narrator.errors import EnvironmentFailed, UsageError
+from tests.shelves import names, send
+
+PROGRAM = f"""\
+#!{sys.executable}
+import json, os, pathlib, shutil, sys
+
+def log(level, msg, **row):
+    print(json.dumps({{"level": level, "msg": msg, **row}}), file=sys.stderr, flush=True)
+
+def there(place):
+    name, _, path = place.partition(":")
+    if name != "shelf":
+        print("2026/11/27 01:02:03 Failed to create file system: didn't find section in config "
+              "file", file=sys.stderr)
+        sys.exit(1)
+    return pathlib.Path(os.environ["FAKE_ROOT"], path)
+
+command, *words = sys.argv[1:]
+assert "--ask-password=false" in words
+with open(os.environ["FAKE_ROOT"] + ".log", "a") as file:
+    print(command, file=file)
+if fault := os.environ.get("FAKE_FAULT"):
+    print("2026/11/27 01:02:03 " + fault, file=sys.stderr)
+    sys.exit(1)
+chosen = []
+if "--files-from-raw" in words:
+    chosen = pathlib.Path(words[words.index("--files-from-raw") + 1]).read_text().splitlines()
+places = [word for word in words if ":" in word and not word.startswith("-")]
+if command == "lsjson":
+    folder = there(places[0])
+    if not folder.is_dir():
+        log("error", "error listing: directory not found")
+        sys.exit(3)
+    files = [path for path in folder.rglob("*") if path.is_file()]
+    print(json.dumps([{{"Path": path.relative_to(folder).as_posix(), "Size": path.stat().st_size}}
+                      for path in files]))
+elif command == "copy":
+    assert "--ignore-times" in words and "--copy-links" in words
+    left = int(os.environ.get("FAKE_LEFT", 1000))
+    for name in reversed(chosen):
+        target = there(places[0]) / name
+        target.parent.mkdir(parents=True, exist_ok=True)
+        if not left:
+            target.write_text("h")
+            os.kill(os.getpid(), 9)
+        left -= 1
+        shutil.copyfile(pathlib.Path(words[0]) / name, target)
+        log("info", "Copied (new)", object=name)
+elif command == "delete":
+    for name in chosen:
+        (there(places[0]) / name).unlink()
+"""
+
+
+@pytest.fixture
+def root(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
+    folder = tmp_path_factory.mktemp("rclone")
+    (folder / "bin").mkdir()
+    (folder / "bin/rclone").write_text(PROGRAM)
+    (folder / "bin/rclone").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{folder / 'bin'}{os.pathsep}{os.environ['PATH']}")
+    monkeypatch.setenv("FAKE_ROOT", str(folder / "remote"))
+    return folder / "remote"
+
+
+SHELF = rclone.RcloneShelf("shelf:show")
+
+
+def test_what_is_new_is_sent_and_what_is_gone_is_removed(items, root, tmp_path):
+    send(items(feed_xml="1", one_vtt="1", one_mp3="1"), SHELF, tmp_path)
+    (root / "show/others.mp3").write_text("another's")
+    assert send(items(feed_xml="1", one_vtt="1", one_mp3="1"), SHELF, tmp_path).sent == ()
+    send(items(feed_xml="2", two_mp3="2"), SHELF, tmp_path)
+    assert names(root) == {"show/feed.xml", "show/two.mp3", "show/others.mp3"}
+    assert (root / "show/feed.xml").read_text() == "2"
+    runs = Path(f"{root}.log").read_text().split()
+    assert runs == [
+        *("lsjson", "copy", "copy", "copy"),
+        "lsjson",
+        *("lsjson", "copy", "copy", "delete"),
+    ]
+
+
+@pytest.mark.parametrize("left", ["0", "1"])
+def test_a_delivery_that_was_cut_off_goes_on(items, root, tmp_path, monkeypatch, left):
+    wanted = items(a_mp3="aa", b_mp3="bb", feed_xml="ff")
+    monkeypatch.setenv("FAKE_LEFT", left)
+    with pytest.raises(EnvironmentFailed, match="the same command goes on"):
+        send(wanted, SHELF, tmp_path)
+    assert "show/feed.xml" not in names(root)
+    monkeypatch.delenv("FAKE_LEFT")
+    assert send(wanted, SHELF, tmp_path).unchanged == int(left)
+    texts = {path.name: path.read_text() for path in (root / "show").iterdir()}
+    assert texts == {"a.mp3": "aa", "b.mp3": "bb", "feed.xml": "ff"}
+
+
+def test_a_layout_lies_in_its_folder(items, root, tmp_path):
+    (item,) = items(one_mp3="1")
+    send([replace(item, name="A/B/one.mp3")], SHELF, tmp_path)
+    assert names(root) == {"show/A/B/one.mp3"}
+    assert send([replace(item, name="A/B/one.mp3")], SHELF, tmp_path).unchanged == 1
+
+
+def test_a_remote_that_does_not_exist_is_named(items, root, tmp_path):
+    with pytest.raises(UsageError, match="no remote 'shlef': `rclone listremotes`"):
+        send(items(one_mp3="1"), rclone.RcloneShelf("shlef:show"), tmp_path)
+
+
+def test_a_machine_without_rclone_says_where_it_is(items, root, tmp_path, monkeypatch):
+    monkeypatch.setenv("PATH", "")
+    with pytest.raises(EnvironmentFailed, match="rclone is not installed: https://"):
+        send(items(one_mp3="1"), SHELF, tmp_path)
+
+
+@pytest.mark.parametrize(
+    "to", ["rclone:", "rclone:shelf", "rclone::webdav,pass=hush:x", "rclone:shelf,pass=hush:x"]
+)
+def test_a_remote_that_is_spelt_out_is_refused_and_not_repeated(to):
+    with pytest.raises(UsageError, match="takes the name of a remote") as caught:
+        rclone.RcloneShelf.parse(to)
+    assert "hush" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [
+        'Propfind "https://me:hush@host/x": refused',
+        "401 for Authorization: Bearer hush",
+        "GET /x?X-Amz-Signature=hush&a=1: 403",
+        'config: {"token": "hush"}',
+        "pass = of the environment: hush",
+    ],
+)
+def test_no_secret_is_in_an_error(narrator, finished, root, monkeypatch, fault):
+    monkeypatch.setenv("RCLONE_CONFIG_SHELF_PASS", "hush")
+    monkeypatch.setenv("FAKE_FAULT", fault)
+    code, said, log = narrator("deliver", finished, "--draft", "--to", "rclone:shelf:show")
+    assert code == 3
+    (line,) = [line for line in log.splitlines() if line.startswith("error:")]
+    assert line.startswith("error: rclone: ")
+    assert "2026" not in line
+    assert line.endswith("; once that is mended, the same command goes on")
+    build = finished.parent / "build"
+    texts = [path.read_bytes() for path in build.rglob("*") if path.is_file()]
+    assert "hush" not in said + log
+    assert not any(b"hush" in text for text in texts)
+
+
+def test_the_command_sends_the_folder(narrator, finished, root):
+    code, said, _ = narrator("deliver", finished, "--draft", "--to", "rclone:shelf:show/")
+    assert code == 0
+    assert "rclone:shelf:show: 9 files sent" in said
+    assert names(root / "show") == names(finished.parent / "build/draft")
