@@ -11,7 +11,7 @@ FILE keeps each take's figures and no sound: a run that was stopped goes on, and
 tables are made of FILE alone, at the thresholds as they are now. Prints the alarms, the highest
 figures beside their limits, and one line of JSON. Tune on other novels than those that you report.
 
-What the checks find is told by `checks.py`; figures stand in docs/mending.md.
+What the checks find is told by `checks.py`; figures are in docs/measurements.md.
 """
 
 from __future__ import annotations

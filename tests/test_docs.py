@@ -47,6 +47,7 @@ PAGES = [
         for name in (
             "serve",
             "mending",
+            "measurements",
             "hearing",
             "delivery",
             "marks",

@@ -21,7 +21,7 @@ Edges, on the draft voice and a neural one (piper's en_US-joe), 656 takes three 
 the peak in 84 to 94 of 100 before the speech and in 96 or more after it, half a breath at 18, 25
 and 32 dB under speech in 100, 92 and 59 before it (the rest is trimmed) and in 100 after it. Of 60
 of the draft voice: clicks in 73 to 97, breaths in 50 to 100. False alarms on novels that no
-threshold has seen, and cut starts: docs/mending.md (`benchmarks/false_alarms.py`).
+threshold has seen, and cut starts: docs/measurements.md (`benchmarks/false_alarms.py`).
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 A model that continues a prompt may say the prompt's last syllable once more: where "enemy" ends the
 line before, the next begins with "emy", with or without a rest after it (VoxCPM's issues 200, 206
 and 272; CosyVoice's 1733). Found is a first sound that is like the end of the prompt, and more like
-it than like the rest of the prompt. Figures: docs/mending.md (`benchmarks/checks.py --leaks`).
+it than like the rest of the prompt. Figures: docs/measurements.md (`benchmarks/checks.py --leaks`).
 
 What it cannot tell: a leak of less than 0.14 s without a rest after it; a syllable that is said
 again in another way; whether a text that begins with what the one before ends with ("No." "No, my
