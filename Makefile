@@ -150,7 +150,7 @@ $(VENV)/.kokoro: $(VENV)/.made pyproject.toml
 	@touch $@
 
 $(VENV)/.test: $(VENV)/.made pyproject.toml
-	$(PIP) install -e '.[align,casting,cluster,cosyvoice2,draft,kokoro,names,recognition,studio,test]'
+	$(PIP) install -e '.[align,casting,cluster,cosyvoice2,credentials,draft,kokoro,names,recognition,studio,test]'
 	@touch $@
 
 $(VENV)/.pages: $(VENV)/.test

@@ -58,6 +58,7 @@ FLOOR = {room: height for height, rooms in enumerate(FLOORS) for room in rooms}
 # What an import is called, where that is not the name it is installed by.
 DISTRIBUTION = {
     "axe_playwright_python": "axe-playwright-python",
+    "c2pa": "c2pa-python",
     "pydantic_core": "pydantic-core",
     "espeakng_loader": "espeakng-loader",
     "faster_whisper": "faster-whisper",
@@ -310,6 +311,7 @@ EXTRAS = (
     "chinese",
     "cluster",
     "cosyvoice2",
+    "credentials",
     "dashboard",
     "draft",
     "figures",

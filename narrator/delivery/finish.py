@@ -17,6 +17,7 @@ from typing import Any
 from narrator import files, keys
 from narrator.cast.rights import published_credits
 from narrator.delivery import companions, export, postflight
+from narrator.delivery.credentials import load_credentials
 from narrator.delivery.export import ChapterAudio, Encoded, Exported, ListenerFile, OutputTarget
 from narrator.delivery.layout import (
     BookSound,
@@ -112,7 +113,8 @@ def finish(
 
     Book files are written if these are all chapters. `outputs` moves files out of the way that were
     altered by hand. Files that cannot be made are `Finished.failures`, beside those that were.
-    Returns None when it was cancelled. Raises DamagedTake, ExportError, StorageError, UserError.
+    Returns None when it was cancelled. Raises DamagedTake, ExportError, StorageError, UserError,
+    ManifestError (credentials).
     """
     sounds = lay_out_chapters(book, chapters)
     for sound in sounds:
@@ -128,6 +130,7 @@ def finish(
             output_folder=book.folders.finished,
             cache_folder=book.folders.work("encoded"),
             outputs=outputs,
+            credentials=load_credentials(),
             on_progress=on_progress,
             cancel=cancel,
         )
@@ -206,6 +209,7 @@ def _sound_facts(file: ListenerFile, sounds: Sequence[ChapterAudio]) -> dict[str
         "pause": _longest_pause([timelines[number] for number in file.chapters]),
         "starts": [round(start, 3) for start in file.starts],
         **({"mark": dict(file.mark)} if file.mark else {}),
+        **({"signed": True} if file.is_signed else {}),
     }
 
 

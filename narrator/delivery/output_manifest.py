@@ -32,8 +32,9 @@ class MadeFile:
     """Hash of everything that decided it; empty until it is delivered."""
     facts: Mapping[str, Any] = field(default_factory=dict)
     """size in bytes and sha256. For sound: seconds; pause, the longest that its timeline explains;
-    starts, the seconds at which its chapters begin; mark, the tags that state its origin; checks,
-    its results against its profile. For a feed: feed."""
+    starts, the seconds at which its chapters begin; mark, the tags that state its origin;
+    signed, where it has content credentials; checks, its results against its profile.
+    For a feed: feed."""
 
     def row(self) -> list[Any]:
         """Returns the JSON row of the list."""

@@ -49,12 +49,13 @@ def checks(
     first_file: FileFigures | None = None,
     longest_pause: float = 0.0,
     mark: Mapping[str, str] = MappingProxyType({}),
+    is_signed: bool = False,
 ) -> list[Check]:
     """Holds a file to a profile; without one, checks only for faults of any file.
 
-    `first_file`, `longest_pause` and `mark` as in `MeasuredFile`.
+    The others are as in `MeasuredFile`.
     """
-    measured = MeasuredFile(file, first_file or file, longest_pause, mark)
+    measured = MeasuredFile(file, first_file or file, longest_pause, mark, is_signed)
     return [
         Check(rule.name, *rule.postflight(measured, profile or _NO_PROFILE))
         for rule in RULES
@@ -163,6 +164,7 @@ def inspect_files(
                 first_figures,
                 float(facts[path].get("pause", 0.0)),
                 facts[path].get("mark", {}),
+                bool(facts[path].get("signed")),
             ),
         )
         if isinstance(figures, FileFigures)

@@ -106,9 +106,14 @@ def source_type(mark: Mapping[str, str]) -> str:
     return match[1] if match else ""
 
 
+def engines_of(mark: Mapping[str, str]) -> str:
+    """Returns what spoke, by a mark."""
+    return mark.get(_ENGINE_TAG, "")
+
+
 def describe(mark: Mapping[str, str]) -> str:
     """Describes a mark for people; "none" for none."""
     if not mark:
         return "none"
     type_name = source_type(mark) or mark.get(_TYPE_TAG) or "no source type"
-    return ", ".join(filter(None, (type_name, mark.get(_ENGINE_TAG))))
+    return ", ".join(filter(None, (type_name, engines_of(mark))))

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Literal
 
-from narrator.delivery import export, music, provenance
+from narrator.delivery import credentials, export, music, provenance
 from narrator.delivery.export.excerpt import SAMPLE_LEAD
 from narrator.delivery.layout import chapter_number
 from narrator.delivery.music import Part
@@ -89,6 +89,8 @@ class MeasuredFile:
     """Seconds of the longest pause known to be intended."""
     mark: Mapping[str, str] = field(default_factory=dict)
     """The mark of its origin that it was made with; empty where that is not known."""
+    is_signed: bool = False
+    """True where it was made with content credentials."""
 
 
 Result = tuple[str, str, bool]
@@ -355,6 +357,13 @@ def _origin(file: MeasuredFile, profile: Profile) -> Result:
     return provenance.describe(mark), demand, not file.mark or mark == dict(file.mark)
 
 
+def _credentials(file: MeasuredFile, profile: Profile) -> Result:
+    """Holds the content credentials of a file to its bytes."""
+    figure, is_intact = credentials.read_credentials(file.figures.path)
+    demand = "signed and intact" if file.is_signed or not is_intact else ""
+    return figure, demand, is_intact and not (file.is_signed and figure == "none")
+
+
 def _cover_problems(book: PlannedBook, profile: Profile) -> Iterator[Problem]:
     """Yields a cover that cannot be read, is too small, or is missing."""
     cover = book.project.manifest.cover
@@ -585,6 +594,7 @@ RULES = (
     Rule("file names", _name_problems),
     Rule("tags", postflight=_tags),
     Rule("origin", postflight=_origin),
+    Rule("credentials", postflight=_credentials),
     Rule("cover", _cover_problems, _cover),
     Rule("chapter marks", postflight=_marks),
     Rule("gaps", _silence_problems, _gaps),

@@ -37,6 +37,14 @@ class ClusterSettings(Strict):
     """Without certificates: all users of this machine can run programs through it."""
 
 
+class CredentialSettings(Strict):
+    certificate: Text
+    """PEM file of your certificate, followed by those that it was signed with; relative to the
+    settings' file."""
+    key: Text
+    """PEM file of its private key."""
+
+
 def _as_address(address: object) -> object:
     return {"address": address} if isinstance(address, str) else address
 
@@ -47,6 +55,8 @@ class Preferences(Strict):
     build: Text | None = None
     """Where the builds of all projects lie, each in a folder of its own; relative to the settings'
     file. Without it each lies in its project."""
+    credentials: CredentialSettings | None = None
+    """With what finished files are signed as content credentials."""
 
 
 def preferences_path() -> Path:

@@ -24,6 +24,7 @@ from pathlib import Path
 from threading import Event
 
 from narrator import keys
+from narrator.delivery.credentials import SIGNED_FORMATS, Credentials
 from narrator.delivery.export import containers, m4b
 from narrator.delivery.export.cover import fit_cover, read_cover
 from narrator.delivery.export.encode import (
@@ -137,6 +138,8 @@ class ListenerFile:
     """Name of its profile's folder."""
     mark: Mapping[str, str] = field(default_factory=dict)
     """The tags that state its origin."""
+    is_signed: bool = False
+    """True where it has content credentials."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,6 +179,7 @@ def export(
     output_folder: Path,
     cache_folder: Path,
     outputs: OutputManifest | None = None,
+    credentials: Credentials | None = None,
     on_progress: Callable[[str, int, int], None] = lambda stage, done_count, total: None,
     cancel: Event | None = None,
 ) -> Exported:
@@ -183,7 +187,8 @@ def export(
 
     `cache_folder` keeps encoded chapters between runs. For a part of the chapters only chapter
     files are written. `outputs` records files before they are written, and moves files aside that
-    were altered by hand. `on_progress` receives ("encode", seconds done, seconds in all), then
+    were altered by hand. Files with a mark are signed with `credentials`, where their format can
+    be. `on_progress` receives ("encode", seconds done, seconds in all), then
     ("files", files done, files in all).
 
     A file with a chapter that cannot be encoded, brought to its target or kept within `longest` is
@@ -205,7 +210,9 @@ def export(
     results = _encode_jobs(plans, cache_folder, on_progress, cancel)
     if outputs is not None:
         outputs.expect_files(plan.path for plan in plans)
-    writer = _Writer(book.tags, covers, _Ledger(cache_folder / "files.json"), outputs, book.marks)
+    writer = _Writer(
+        book.tags, covers, _Ledger(cache_folder / "files.json"), outputs, book.marks, credentials
+    )
     files: list[ListenerFile] = []
     samples: list[ListenerFile] = []
     paths_by_fault: dict[str, list[Path]] = {}
@@ -545,6 +552,7 @@ class _Writer:
     outputs: OutputManifest | None
     marks: bool
     """True where files state their origin."""
+    credentials: Credentials | None
 
     def deliver(self, plan: _Plan, sounds: Sequence[Encoded]) -> ListenerFile:
         """Writes the file of a plan, unless it is up to date. Raises ExportError, StorageError."""
@@ -563,6 +571,9 @@ class _Writer:
         mark = joined(chapter.provenance for chapter in plan.chapters).mark if self.marks else {}
         if mark:  # files without one have the keys of versions that wrote none
             recipe["mark"] = mark
+        credentials = self.credentials if mark and plan.format in SIGNED_FORMATS else None
+        if credentials:
+            recipe["credentials"] = credentials.fingerprint
         key = keys.key(recipe)
         starts = self.ledger.starts_of(plan.path, key)
         is_fresh = starts is None
@@ -578,6 +589,8 @@ class _Writer:
                     starts = containers.write(
                         temporary, format, titled_sounds, tags, cover, has_marks=plan.is_book
                     )
+                if credentials:
+                    credentials.sign(temporary, plan.format, tags["title"], mark)
             self.ledger.record(plan.path, key, starts)
         rate = plan.encoding.sample_rate
         return ListenerFile(
@@ -591,6 +604,7 @@ class _Writer:
             chapters=tuple(chapter.number for chapter in plan.chapters),
             folder=plan.profile.name,
             mark=mark,
+            is_signed=credentials is not None,
         )
 
 
