@@ -365,9 +365,9 @@ def find_unknown_origins(manuscript: Manuscript) -> Iterator[Problem]:
         yield Problem(
             project.path,
             project.line("speakers", project.voice_of(unknown[0]), "voice"),
-            f"nothing is noted on where the recordings come from that are the voices of {listing}: "
-            "`narrator voices rights NAME` notes it for a preset, `rights: {origin: …, consent: "
-            "…}` beside a `reference` for a clip; `allow: [unknown-origin]` hides this remark",
+            f"the voices of {listing} imitate recordings whose origin is not noted: `narrator "
+            "voices rights NAME --origin …` notes it for a preset, `rights: {origin: …}` beside "
+            "its `reference` for a clip; `allow: [unknown-origin]` hides this remark",
         )
 
 

@@ -20,8 +20,8 @@ class Shop:
 
     name: str
     takes: Literal["yes", "no", "by invitation", "declared", "unclear"]
-    """"declared": only where it is said to be synthetic, as `terms` tell; "no" also where it takes
-    synthetic voices of named makers alone."""
+    """"yes": no terms for a voice that is nobody else's were found; "declared": only where it is
+    said to be synthetic, as `terms` tell; "no": not, or from named makers alone."""
     terms: str
     """What the shop does, to be read after its name."""
     source: str
@@ -92,7 +92,7 @@ SHOPS = (
     ),
     Shop(
         "Apple Books",
-        "no",
+        "unclear",
         "makes digital narration with voices of its own, through partners; what it asks of "
         "files with other voices was not found",
         "https://draft2digital.com/audiobook-terms-of-service",
@@ -114,14 +114,14 @@ SHOPS = (
     Shop(
         "Author's Republic",
         "unclear",
-        "is said to take it; other sources say that it removes such books: ask there first",
+        "is said to take it, and elsewhere to refuse it: ask there first",
         "https://tomevox.com/blog-where-to-sell-ai-audiobook",
         is_secondary=True,
         as_of="2026",
     ),
     Shop(
         "YouTube",
-        "declared",
+        "yes",
         "wants realistic synthetic sound declared that makes a real person appear to say what "
         "they did not say",
         "https://google-support.mirrorblogs.com/youtube/answer/14328491",

@@ -98,7 +98,7 @@ def test_rights_are_in_a_recording_and_published_with_an_origin(tmp_path, voice,
 def test_check_names_recordings_without_an_origin_once(tmp_path):
     path = book(tmp_path, clip_voice())
     (problem,) = checking.find_unknown_origins(read_manuscript(path))
-    assert "the voices of ann:" in problem.message
+    assert "the voices of ann imitate" in problem.message
     assert problem.line == project(path).line("speakers", "ann", "voice")
 
 
