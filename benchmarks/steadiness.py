@@ -1,4 +1,4 @@
-"""What `narrator status --steadiness` finds of drift that was put into the takes of a book.
+"""Drift that was put into the takes of a book, as found by `narrator status --steadiness`.
 
     python -m benchmarks.steadiness BOOK.yaml ... [--engine kokoro] [--takes 8] [--voice joe]
     python -m benchmarks.steadiness BOOK.yaml ... --hours 10

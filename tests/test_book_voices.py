@@ -1,4 +1,4 @@
-"""Whether voices hold in a book by each large model, from its render to its retakes.
+"""Steady voices in a book by each large model, from its render to its retakes.
 
 The small checkpoints' own batches, chains and prompts, but with another sound: random weights make
 noise, which has no voice to compare.

@@ -1,4 +1,4 @@
-"""`narrator status --steadiness`: whether the voices of a book hold."""
+"""`narrator status --steadiness`: the voices of a book, and what differs from them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether the voices of a book hold: its takes compared with what is usual for their speakers."""
+"""The steadiness of a book's voices: its takes compared with what is usual for their speakers."""
 
 from __future__ import annotations
 
@@ -25,7 +25,6 @@ MIN_CHAPTER_TAKES = 8
 is listed, by chance."""
 _END_SHARE = 5
 """The first and the last fifth of a speaker's takes are the beginning and the end of the book."""
-
 _MIN_LISTED_SHARE = 0.5
 """Noticeable deviations from which on a chapter, or a change over the book, is listed."""
 
@@ -37,7 +36,7 @@ def is_listed(shares: Mapping[str, float]) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class SpeakerVoice:
-    """What is usual for a speaker."""
+    """The usual voice of a speaker."""
 
     speaker: str
     style: str
@@ -47,7 +46,7 @@ class SpeakerVoice:
 
 @dataclass(frozen=True, slots=True)
 class ChapterVoice:
-    """How a speaker's voice is in a chapter."""
+    """The difference of a speaker's voice in a chapter from the usual one."""
 
     speaker: str
     style: str
@@ -65,7 +64,7 @@ class ChapterVoice:
 
 @dataclass(frozen=True, slots=True)
 class VoiceTrend:
-    """How a speaker's voice at the end of the book differs from that at its beginning."""
+    """The difference of a speaker's voice at the end of the book from that at its beginning."""
 
     speaker: str
     style: str
@@ -84,7 +83,7 @@ class ComparedTake:
     """A take beside what is usual for its speaker."""
 
     step: Step
-    at: float
+    position: float
     """Seconds of speech in the book before its middle."""
     deviations: Sequence[Deviation]
 
@@ -101,7 +100,7 @@ class ComparedTake:
 
 @dataclass(frozen=True, slots=True)
 class Steadiness:
-    """How steady the voices of a book are."""
+    """The voices of a book, and what differs from them."""
 
     speakers: Sequence[SpeakerVoice]
     chapters: Sequence[ChapterVoice]
@@ -186,12 +185,9 @@ def measure(
             for step, take in takes[name]
         ]
         chapters += _chapter_voices(*name, usual, takes[name])
-        voiced_takes = [take for _, take in takes[name]]
-        count = len(voiced_takes) // _END_SHARE
-        if beginning := UsualVoice.of(voiced_takes[:count]):
-            shares = beginning.chapter_shares(voiced_takes[-count:])
-            trends.append(VoiceTrend(*name, count, shares))
-    compared.sort(key=lambda take: take.at)
+        if trend := _trend(*name, [take for _, take in takes[name]]):
+            trends.append(trend)
+    compared.sort(key=lambda take: take.position)
     chapters.sort(key=lambda chapter: (chapter.speaker, chapter.style, chapter.chapter))
     speakers = [SpeakerVoice(*name, usual) for name, usual in voices.items()]
     too_few = [
@@ -217,7 +213,7 @@ def _with_voice(book: BookPlan, step: Step, record: Record) -> Record:
 def _chapter_voices(
     speaker: str, style: str, usual: UsualVoice, rows: Sequence[tuple[Step, VoicedTake]]
 ) -> Iterator[ChapterVoice]:
-    """Yields how a speaker is in each chapter with enough takes."""
+    """Yields the voice of a speaker in each chapter with enough takes."""
     takes_by_chapter: dict[int, list[VoicedTake]] = defaultdict(list)
     for step, take in rows:
         takes_by_chapter[step.chapter].append(take)
@@ -225,3 +221,12 @@ def _chapter_voices(
         if len(takes) >= MIN_CHAPTER_TAKES:
             seconds, shares = sum(take.seconds for take in takes), usual.chapter_shares(takes)
             yield ChapterVoice(speaker, style, chapter + 1, len(takes), seconds, shares)
+
+
+def _trend(speaker: str, style: str, takes: Sequence[VoicedTake]) -> VoiceTrend | None:
+    """Returns the trend of a speaker's takes; None where there are too few."""
+    count = len(takes) // _END_SHARE
+    beginning = UsualVoice.of(takes[:count])
+    if beginning is None:
+        return None
+    return VoiceTrend(speaker, style, count, beginning.chapter_shares(takes[-count:]))

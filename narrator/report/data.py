@@ -287,13 +287,13 @@ def _steadiness_row(facts: ProjectFacts) -> Row:
         "unmeasured": steadiness.unmeasured,
         "too_few": list(steadiness.too_few),
         "dots": [
-            (round(take.at, 1), round(take.height, 3))
+            (round(take.position, 1), round(take.height, 3))
             for take in usual[:: max(1, math.ceil(len(usual) / _MAX_DOTS))]
         ],
         "outliers": [
             {
                 "place": _place_row(passage),
-                "at": take.at,
+                "at": take.position,
                 "height": take.height,
                 "reasons": [deviation.message for deviation in take.reasons],
             }
