@@ -32,6 +32,7 @@ from narrator.sound.loudness import Target
 from narrator.speech.checks import concern_of
 from narrator.speech.corrections import Correction
 from narrator.speech.plan import Step
+from narrator.speech.steadiness import robust_spread
 from narrator.speech.store import Record
 from narrator.text.chunks import group_unison
 
@@ -446,9 +447,7 @@ def _paces(
     usual_by_speaker: dict[str, tuple[float, float]] = {}
     for name, logs in logs_by_speaker.items():
         sample = logs if len(logs) >= MIN_TAKES else all_logs
-        center = median(sample)
-        spread = 1.4826 * median(abs(log - center) for log in sample)
-        usual_by_speaker[name] = center, spread
+        usual_by_speaker[name] = median(sample), robust_spread(sample)
     for step, ratio in ratios:
         center, spread = usual_by_speaker[step.chunk.speaker]
         usual, deviation = math.exp(center), abs(math.log(ratio) - center)

@@ -18,18 +18,14 @@ from narrator.speech.steadiness import PITCH, TIMBRE, Deviation, UsualVoice, Voi
 from narrator.speech.store import Record
 
 WEIGHTS: Mapping[str, float] = {
-    "words": 4.0,
-    "checks": 2.0,
-    "likeness": 0.5,
-    "voice": 0.5,
-    "pace": 1.0,
-    "seam": 0.5,
+    "words": 4.0,  # nearness of what was heard to a fault, from 0 to 1
+    "checks": 2.0,  # nearness of figures to the limits of the checks, from 0 to 1 each
+    "likeness": 0.5,  # to the reference
+    "voice": 0.5,  # against other tries of the text, or the speaker's usual voice
+    "pace": 1.0,  # likewise
+    "seam": 0.5,  # against the take before
 }
-"""Weights of the terms.
-
-Words: how near what was heard is to a fault, from 0 to 1. Checks: how near figures are to their
-limits, from 0 to 1 each. Likeness: to the reference. Voice, pace: to other tries of the same text,
-or to the speaker's usual ones. Seam: to the take before."""
+"""Weights of the terms, chosen by `benchmarks/choice.py`."""
 _LIKENESS = (PITCH, TIMBRE)
 """Measures by which a take is compared with a reference."""
 

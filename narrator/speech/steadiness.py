@@ -310,7 +310,9 @@ class UsualVoice:
             values = [value for take in takes if (value := measure.value(take)) is not None]
             if values:
                 medians[measure.name] = median(values)
-                spreads[measure.name] = max(_spread(values), measure.noticeable * _MIN_SPREADS)
+                spreads[measure.name] = max(
+                    robust_spread(values), measure.noticeable * _MIN_SPREADS
+                )
         bands = np.stack([take.bands for take in takes])
         usual_bands = np.median(bands, axis=0)
         differences = bands - usual_bands
@@ -319,7 +321,7 @@ class UsualVoice:
         )
         distances = np.sqrt(np.square(differences / band_spreads).mean(axis=1)).tolist()
         medians[TIMBRE] = median(distances)
-        spreads[TIMBRE] = max(_spread(distances), _MIN_DISTANCE_SPREAD)
+        spreads[TIMBRE] = max(robust_spread(distances), _MIN_DISTANCE_SPREAD)
         speaker = _median_speaker(takes, min_takes)
         if speaker is not None:
             distances = [
@@ -329,7 +331,7 @@ class UsualVoice:
             ]
             medians[LIKENESS] = median(distances)
             noticeable = _noticeable_unlikeness(medians[LIKENESS])
-            spreads[LIKENESS] = max(_spread(distances), noticeable * _MIN_SPREADS)
+            spreads[LIKENESS] = max(robust_spread(distances), noticeable * _MIN_SPREADS)
         return cls(
             len(takes),
             medians,
@@ -560,7 +562,8 @@ def _unlikeness(
     return 1 - float(speaker @ usual)
 
 
-def _spread(values: Sequence[float]) -> float:
+def robust_spread(values: Sequence[float]) -> float:
+    """Returns the standard deviation of values without regard to those that stick out."""
     middle = median(values)
     return _NORMAL_SPREAD * median(abs(value - middle) for value in values)
 
