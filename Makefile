@@ -5,7 +5,7 @@
 #   make test      the tests, but for the slow ones       make test-all   all of them
 #   make pages     the studio's page, in a browser
 #   make lint      what CI checks before the tests        make format     mend what can be mended
-#   make wheel     build it, install it alone, use it
+#   make wheel     build it, install it alone, use it     make sdist      the archive of sources
 #   make docs      docs/manifest.md from the schema
 #   make bench     benchmarks                             make parity     compare with the official model
 #   make parity-cosyvoice2    the second model, with numbers of its official one
@@ -26,7 +26,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check -q
 DEMO := projects/eleven-minutes-fast
 
-.PHONY: demo test test-all pages wheel lint format docs bench cast-model corpus parity \
+.PHONY: demo test test-all pages wheel sdist lint format docs bench cast-model corpus parity \
   parity-cosyvoice2 parity-kokoro speech clean
 .DEFAULT_GOAL := demo
 
@@ -63,10 +63,20 @@ wheel:
 	cd dist && clean/bin/narrator render book --draft && clean/bin/narrator studio book --draft --save report.html
 	cd dist && clean/bin/narrator schema > schema.json && clean/bin/narrator verify book/build
 
+# The archive of sources; tests need a checkout.
+sdist:
+	$(PYTHON) -m venv dist/builder
+	dist/builder/bin/python -m pip --disable-pip-version-check -q install build
+	dist/builder/bin/python -m build --sdist --outdir dist .
+	rm -rf dist/builder
+
 lint: $(VENV)/.lint
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/check-jsonschema -q --builtin-schema vendor.github-workflows .github/workflows/*.yml
+	$(BIN)/check-jsonschema -q --builtin-schema vendor.github-issue-forms .github/ISSUE_TEMPLATE/*.yml
+	$(BIN)/zizmor -q --offline --config .github/zizmor.yml .github
 
 format: $(VENV)/.lint
 	$(BIN)/ruff check --fix .

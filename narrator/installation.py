@@ -6,8 +6,11 @@ that names an extra comes from here, so that none of them fetches a stranger's c
 
 from __future__ import annotations
 
+import contextlib
 import csv
+import importlib.util
 import json
+import re
 import shlex
 import shutil
 import sys
@@ -23,12 +26,36 @@ _MLX_LIBRARY = "mlx/lib/libmlx.so"
 
 def install_command(*extras: str) -> str:
     """Returns the shell command that installs extras of pyproject.toml the way this copy was
-    installed: from a clone, from the folder or wheel that pip recorded, or from an index."""
-    names = f"[{','.join(extras)}]"
+    installed: by uv, pipx or pip; from a clone, from the folder or wheel that pip recorded, or from
+    an index. The tools of uv and pipx are installed anew, with the extras that they have."""
     clone = Path(__file__).parents[1]
-    if (clone / "pyproject.toml").is_file():
-        return f"{_pip()} install -e {shlex.quote(f'{clone}{names}')}"
-    return f"{_pip()} install {shlex.quote(f'{_origin()}{names}')}"
+    is_clone = (clone / "pyproject.toml").is_file()
+    origin, option = (str(clone), "-e ") if is_clone else (_origin(), "")
+    command = _pip_install()
+    for tool, receipt, read_extras in (
+        ("uv tool install", "uv-receipt.toml", _uv_extras),
+        ("pipx install --force", "pipx_metadata.json", _pipx_extras),
+    ):
+        path = Path(sys.prefix) / receipt
+        if path.is_file():
+            command = tool
+            extras = tuple(dict.fromkeys((*read_extras(path.read_text("utf-8")), *extras)))
+    spec = f"{origin}[{','.join(extras)}]"
+    return f"{command} {option}{shlex.quote(spec)}"
+
+
+def installed_packages() -> dict[str, str]:
+    """Returns the releases of the installed packages that narrator and its extras ask for, by name;
+    empty where narrator itself is not installed."""
+    try:
+        requirements = metadata.requires(DISTRIBUTION) or []
+    except metadata.PackageNotFoundError:
+        return {}
+    releases: dict[str, str] = {}
+    for name in sorted({re.split(r"[^\w.-]", requirement)[0] for requirement in requirements}):
+        with contextlib.suppress(metadata.PackageNotFoundError):
+            releases[name] = metadata.version(name)
+    return releases
 
 
 def overwritten_backends() -> list[str]:
@@ -49,15 +76,39 @@ def overwritten_backends() -> list[str]:
 
 def reinstall_command(backend: str) -> str:
     """Returns the shell command that installs one of MLX_BACKENDS again, of MLX's version."""
-    return f"{_pip()} install --force-reinstall --no-deps {backend}=={metadata.version('mlx')}"
+    return f"{_pip_install()} --force-reinstall --no-deps {backend}=={metadata.version('mlx')}"
 
 
-def _pip() -> str:
-    """Returns `pip` if that command runs the pip of this interpreter, else its full command."""
+def _pip_install() -> str:
+    """Returns the command that installs into this environment: `pip install` if that is its pip, or
+    uv's if it has none."""
     pip = shutil.which("pip")
     if pip is not None and Path(pip).parent == Path(sys.executable).parent:
-        return "pip"
-    return f"{shlex.quote(sys.executable)} -m pip"
+        return "pip install"
+    python = shlex.quote(sys.executable)
+    if importlib.util.find_spec("pip") is None:
+        return f"uv pip install --python {python}"
+    return f"{python} -m pip install"
+
+
+def _uv_extras(receipt: str) -> list[str]:
+    """Returns the extras with which `uv tool` installed narrator."""
+    import tomllib
+
+    requirements = tomllib.loads(receipt)["tool"]["requirements"]
+    return [
+        extra
+        for requirement in requirements
+        if requirement["name"] == DISTRIBUTION
+        for extra in requirement.get("extras", ())
+    ]
+
+
+def _pipx_extras(receipt: str) -> list[str]:
+    """Returns the extras with which pipx installed narrator."""
+    spec = json.loads(receipt)["main_package"]["package_or_url"]
+    match = re.search(r"\[([^\]]*)\]$", spec.partition("==")[0])
+    return [name.strip() for name in match[1].split(",")] if match else []
 
 
 def _origin() -> str:

@@ -6,12 +6,13 @@ import json
 import re
 import shlex
 import sys
+import tomllib
 from importlib import metadata
 from pathlib import Path
 
 import pytest
 
-from narrator import installation
+from narrator import __version__, installation
 from narrator.installation import (
     DISTRIBUTION,
     install_command,
@@ -76,6 +77,43 @@ def test_pip_is_named_by_its_interpreter_unless_it_is_the_first_on_the_path(
     )
 
 
+def test_an_environment_without_pip_is_installed_into_by_uv(installed, monkeypatch):
+    installed(None)
+    monkeypatch.setattr(installation.shutil, "which", lambda name: None)
+    monkeypatch.setattr(installation.importlib.util, "find_spec", lambda name: None)
+    python = shlex.quote(sys.executable)
+    assert install_command("draft") == (f"uv pip install --python {python} '{DISTRIBUTION}[draft]'")
+
+
+@pytest.mark.parametrize("extras", ["", ', extras = ["studio", "names"]'])
+def test_a_tool_of_uv_keeps_its_extras(installed, tmp_path, monkeypatch, extras):
+    installed(None)
+    monkeypatch.setattr(sys, "prefix", str(tmp_path))
+    receipt = f'''[tool]
+requirements = [{{ name = "{DISTRIBUTION}"{extras} }}, {{ name = "other", extras = ["x"] }}]
+'''
+    (tmp_path / "uv-receipt.toml").write_text(receipt, "utf-8")
+    names = "studio,names,draft" if extras else "draft"
+    assert install_command("draft") == f"uv tool install '{DISTRIBUTION}[{names}]'"
+
+
+@pytest.mark.parametrize(
+    ("spec", "names"),
+    [
+        (DISTRIBUTION, "draft"),
+        (f"{DISTRIBUTION}[studio, draft]", "studio,draft"),
+        (f"{DISTRIBUTION}[studio]==0.1.0", "studio,draft"),
+        ("/books/narrator_audiobook-0.1.0-py3-none-any.whl[studio]", "studio,draft"),
+    ],
+)
+def test_a_tool_of_pipx_keeps_its_extras(installed, tmp_path, monkeypatch, spec, names):
+    installed(None)
+    monkeypatch.setattr(sys, "prefix", str(tmp_path))
+    receipt = json.dumps({"main_package": {"package_or_url": spec}})
+    (tmp_path / "pipx_metadata.json").write_text(receipt, "utf-8")
+    assert install_command("draft") == f"pipx install --force '{DISTRIBUTION}[{names}]'"
+
+
 @pytest.fixture
 def mlx_backends(tmp_path, monkeypatch):
     """`mlx_backends(library, "mlx-cpu", …)`: MLX with these, and a library of so many bytes."""
@@ -113,8 +151,29 @@ def test_mlx_has_the_library_that_was_installed_last(
 ):
     mlx_backends(library_bytes, **sizes)
     assert overwritten_backends() == overwritten
-    command = "pip install --force-reinstall --no-deps mlx-cuda-13==0.32.4"
+    command = " --force-reinstall --no-deps mlx-cuda-13==0.32.4"
     assert reinstall_command("mlx-cuda-13").endswith(command)
+
+
+def test_all_extras_but_those_with_a_reason_are_in_all():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    extras = project["optional-dependencies"]
+
+    def named(extra: str) -> set[str]:
+        names = re.findall(rf"{DISTRIBUTION}\[(.*)\]", " ".join(extras[extra]))
+        return {name for text in names for name in text.split(",")}
+
+    left_out = {"draft", "cuda", "cuda13", "dashboard", "test", "pages", "lint"}
+    assert named("mac") | named("all") == extras.keys() - left_out - {"all"}
+    assert "mac" in named("all")
+
+
+def test_a_report_of_a_fault_names_the_releases_of_packages(narrator):
+    code, said, _ = narrator("--version", "--verbose")
+    assert code == 0
+    assert said.startswith("narrator ")
+    assert f"numpy {metadata.version('numpy')}\n" in said
+    assert narrator("--version")[1].strip() == f"narrator {__version__}"
 
 
 def test_the_distribution_has_the_name_of_pyproject():

@@ -116,16 +116,28 @@ def _fail(error: Exception) -> NoReturn:
     sys.exit(70)
 
 
-def _version(is_wanted: bool) -> None:
-    if is_wanted:
-        out.print(f"narrator {__version__}")
-        raise typer.Exit
-
-
-@shared.app.callback()
+@shared.app.callback(invoke_without_command=True)
 def _options(
-    version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
+    context: typer.Context,
+    version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False,
+    verbose: Annotated[
+        bool, typer.Option("--verbose", help="With --version: also those of packages and system.")
     ] = False,
 ) -> None:
-    pass
+    if version:
+        _print_versions(verbose)
+        raise typer.Exit
+    if context.invoked_subcommand is None:
+        context.fail("Missing command.")
+
+
+def _print_versions(verbose: bool) -> None:
+    if not verbose:
+        out.print(f"narrator {__version__}")
+        return
+    from narrator.cli.doctor import describe_program
+    from narrator.installation import installed_packages
+
+    out.print(describe_program())
+    for name, release in installed_packages().items():
+        out.print(f"{name} {release}")

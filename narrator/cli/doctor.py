@@ -231,7 +231,13 @@ def _probe(
 # -- the checks ------------------------------------------------------------------------------------
 
 
-def _check_program() -> Diagnosis:
+def describe_program() -> str:
+    """Returns the versions of narrator, Python and the system."""
+    return f"narrator {__version__}, Python {platform.python_version()}, {_system()[0]}"
+
+
+def _system() -> tuple[str, bool]:
+    """Returns the system with its version, and whether narrator is made for it."""
     system = f"{platform.system()} {platform.machine()}"
     if sys.platform == "darwin":
         release = platform.mac_ver()[0]
@@ -243,7 +249,11 @@ def _check_program() -> Diagnosis:
         numbers = tuple(map(int, re.findall(r"\d+", release)))
         is_supported = sys.platform == "linux" and library == "glibc" and numbers >= (2, 35)
         is_supported = is_supported and platform.machine() in ("x86_64", "aarch64")
-    message = f"narrator {__version__}, Python {platform.python_version()}, {system}"
+    return system, is_supported
+
+
+def _check_program() -> Diagnosis:
+    message, is_supported = describe_program(), _system()[1]
     if is_supported:
         return Diagnosis("program", "ok", message)
     todo = "made for macOS 14 or later on Apple silicon, and Linux with glibc 2.35 or later"
