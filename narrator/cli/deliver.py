@@ -26,7 +26,10 @@ def deliver(
     to: Annotated[
         str,
         typer.Option(
-            "--to", metavar="SHELF", help="A folder, or rclone:REMOTE:PATH.", show_default=False
+            "--to",
+            metavar="SHELF",
+            help="A folder, rclone:REMOTE:PATH, or the address of an Audiobookshelf.",
+            show_default=False,
         ),
     ] = "",
     layout: Annotated[
@@ -34,6 +37,9 @@ def deliver(
     ] = "",
     profile: Annotated[
         str, typer.Option("--profile", "-p", help="Which files, of a book made for several.")
+    ] = "",
+    library: Annotated[
+        str, typer.Option("--library", help="Of Audiobookshelf, where it has several for books.")
     ] = "",
     replace: Annotated[
         bool, typer.Option("--replace", help="Replace files there that others have put there.")
@@ -44,6 +50,13 @@ def deliver(
     from narrator.delivery.shelves import layouts, sending
 
     chosen_layout = _find_layout(layout)
+    if to.startswith(("http://", "https://")):
+        if layout not in ("", "audiobookshelf"):
+            raise UsageError("--to with an address is for Audiobookshelf, which has one layout")
+        _deliver_to_server(book, to, library, profile, replace=replace)
+        return
+    if library:
+        raise UsageError("--library goes with --to and the address of an Audiobookshelf")
     if profile and not chosen_layout:
         raise UsageError("--profile goes with --layout: without one the whole folder is sent")
     shelf, place = _open_shelf(to)
@@ -68,6 +81,39 @@ def deliver(
     _print_delivery(delivery, str(display_path(place) if isinstance(place, Path) else place))
     if chosen_layout and chosen_layout.advice:
         out.print(_advice(chosen_layout, place, items))
+
+
+def _deliver_to_server(
+    book: Path, to: str, library_name: str, profile: str, *, replace: bool
+) -> None:
+    """Sends a book to a library of Audiobookshelf. Raises EnvironmentFailed, UsageError."""
+    from narrator.delivery.shelves import audiobookshelf, layouts, sending
+
+    planned = load_plan(book)
+    with StageLine(err) as line:
+        line("reading finished files", 0)
+        items = layouts.arrange(planned, audiobookshelf.LAYOUT, profile)
+        line("asking the server", 0)
+        library = audiobookshelf.open_library(to, library_name)
+        place = library.server.address
+        record = sending.open_record(planned.folders, place, library.id)
+        folder = Path(items[0].name).parent
+        shelf = audiobookshelf.AudiobookshelfShelf.open(
+            library, folder, record, is_replacing=replace
+        )
+        line("sending", 0)
+        delivery = sending.deliver(
+            audiobookshelf.flatten(items),
+            shelf,
+            record,
+            replace=replace,
+            on_progress=lambda share: line("sending", share),
+        )
+        line("waiting for the server's scan", 0)
+        changes = shelf.finish(planned.project.facts, layouts.list_marks(planned, items))
+    _print_delivery(delivery, f"{place} {'/'.join(shelf.parts)}")
+    if changes:
+        out.print(f"set there: {', '.join(changes)}")
 
 
 def _open_shelf(to: str) -> tuple[Shelf, Path | str]:

@@ -118,6 +118,28 @@ def arrange(book: RenderedBook, layout: Layout, profile_name: str = "") -> list[
     return [_item(path, name) for name, path in sources.items()]
 
 
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """A chapter in a file, in seconds."""
+
+    title: str
+    start: float
+    end: float
+
+
+def list_marks(book: RenderedBook, items: Sequence[Item]) -> list[Mark]:
+    """Returns the chapters in the file of the whole book; none where it is sent in several
+    files."""
+    sounds = [item.source for item in items if item.source.suffix in OUTPUT_SUFFIXES]
+    if len(sounds) != 1:
+        return []
+    entry = products.open_output_manifest(book.folders).entry(sounds[0])
+    titles = [book.chapters[number].title for number in entry.chapters]
+    starts = [float(start) for start in entry.facts["starts"]]
+    ends = [*starts[1:], float(entry.facts["seconds"])]
+    return [Mark(*row) for row in zip(titles, starts, ends, strict=True)]
+
+
 def mirror(book: RenderedBook) -> list[Item]:
     """Returns all finished files as they lie in their folder, with feeds and other visible files
     there.

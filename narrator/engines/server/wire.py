@@ -17,7 +17,7 @@ import re
 import socket
 import ssl
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from threading import Event, Lock, Timer
 from typing import Any, Literal
@@ -108,6 +108,16 @@ class ServerAnswer:
         return self.headers.get("content-type", "").partition(";")[0].strip().lower()
 
 
+@dataclass(frozen=True, slots=True)
+class Upload:
+    """A request body that is sent in blocks, and never held as a whole."""
+
+    content_type: str
+    size: int
+    """Bytes of all blocks."""
+    blocks: Iterable[bytes]
+
+
 @dataclass(slots=True)
 class Wire:
     """Address, key and TLS context of one server."""
@@ -165,9 +175,12 @@ class Call:
             self._shut_socket()
 
     def send(
-        self, body: Mapping[str, Any] | None = None, *, max_bytes: int = MAX_MESSAGE_BYTES
+        self, body: Mapping[str, Any] | Upload | None = None, *, max_bytes: int = MAX_MESSAGE_BYTES
     ) -> ServerAnswer:
-        """Sends it once; the answer has at most `max_bytes` bytes. Raises Setback."""
+        """Sends it once, a mapping as JSON; the answer has at most `max_bytes` bytes.
+
+        Raises Setback.
+        """
         # a timer also ends an answer that trickles in; socket timeouts do not
         timer = Timer(self._timeout, self.abort, (True,))
         timer.daemon = True
@@ -196,7 +209,10 @@ class Call:
         return http.client.HTTPConnection(address.host, address.port, timeout=timeout)
 
     def _exchange(
-        self, connection: http.client.HTTPConnection, body: Mapping[str, Any] | None, max_bytes: int
+        self,
+        connection: http.client.HTTPConnection,
+        body: Mapping[str, Any] | Upload | None,
+        max_bytes: int,
     ) -> ServerAnswer:
         if self._is_aborted.is_set():
             raise ConnectionAbortedError
@@ -206,11 +222,15 @@ class Call:
             self._socket.settimeout(self._timeout)
             if self._is_aborted.is_set():
                 self._shut_socket()
-        request_body = None if body is None else json.dumps(body).encode()
+        upload = body if isinstance(body, Upload) else None
+        if body is not None and upload is None:
+            data = json.dumps(body).encode()
+            upload = Upload("application/json", len(data), [data])
         # a server may refuse a long request before it has read all: its answer says why
         with contextlib.suppress(BrokenPipeError, ConnectionResetError):
             path = self._wire.address.path + self._path
-            connection.request(self._method, path, request_body, self._headers(request_body))
+            blocks = upload.blocks if upload else None
+            connection.request(self._method, path, blocks, self._headers(upload))
         response = connection.getresponse()
         headers = {name.lower(): value for name, value in response.getheaders()}
         if response.status // 100 != 2:
@@ -222,14 +242,14 @@ class Call:
             raise Setback("bad", "the server packs its answer, which was not asked for")
         return ServerAnswer(headers, _read_body(response, max_bytes))
 
-    def _headers(self, request_body: bytes | None) -> dict[str, str]:
+    def _headers(self, upload: Upload | None) -> dict[str, str]:
         headers = {
             "Accept-Encoding": "identity",
             "Connection": "close",
             "User-Agent": f"narrator/{__version__}",
         }
-        if request_body is not None:
-            headers["Content-Type"] = "application/json"
+        if upload:
+            headers |= {"Content-Type": upload.content_type, "Content-Length": f"{upload.size}"}
         if self._wire.key:
             headers["Authorization"] = f"Bearer {self._wire.key}"
         return headers

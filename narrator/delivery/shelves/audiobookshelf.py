@@ -1,0 +1,439 @@
+"""A library of an Audiobookshelf server as a shelf.
+
+A book is one item there, in the folder author/series/title. It is met again by the id that the
+record of the first delivery holds, wherever it has been moved and whatever it is called since; so
+it is replaced, never doubled, and listeners keep their place. Facts, cover and chapters are set
+where they have changed here, so that what somebody edits there stays.
+
+Written from the server's routes (version 2.36): `POST /api/upload` stores files in the folder of
+author, series and title; a scan makes them an item.
+"""
+
+from __future__ import annotations
+
+import json
+import secrets
+import time
+import unicodedata
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+from narrator import keys
+from narrator.delivery.shelves.layouts import LAYOUTS, Mark
+from narrator.delivery.shelves.sending import Item, SentRecord
+from narrator.engines.server.settings import parse_address
+from narrator.engines.server.wire import (
+    BLOCK_BYTES,
+    Setback,
+    SettingNames,
+    Upload,
+    Wire,
+    key_from,
+)
+from narrator.errors import EnvironmentFailed, UsageError
+from narrator.project.facts import BookFacts
+from narrator.sound.formats import OUTPUT_SUFFIXES
+
+TOKEN_VARIABLE = "AUDIOBOOKSHELF_TOKEN"
+SCHEMES = ("http://", "https://")
+POLL_S = 2.0
+"""Seconds between looks at a scan."""
+SCAN_S = 300.0
+"""Seconds after which a scan is given up."""
+_RESCAN_POLLS = 8
+"""Looks after which a scan is asked for again: files that the server's watcher has just noticed are
+left out of a scan."""
+_CATCH_UP_POLLS = 5
+"""Looks for an item of a delivery that was cut off, which may have sent nothing at all."""
+_UNREAD = "unread"
+"""Fact of a record: the server has files that it was not seen to have scanned."""
+_MESSAGE_S = 60.0
+_BYTES_PER_S = 50_000
+"""Slowest upload that is waited for."""
+_MAX_LIST_BYTES = 256 << 20
+_MAX_NAME_UNITS = 127
+"""Most UTF-16 units of a name: the server cuts longer ones."""
+
+
+@dataclass(frozen=True, slots=True)
+class Library:
+    """A library of books, and one of its folders."""
+
+    server: _Server
+    id: str
+    folder_id: str
+
+
+@dataclass(slots=True)
+class AudiobookshelfShelf:
+    """The item of a book in a library. Its methods raise EnvironmentFailed and UsageError."""
+
+    library: Library
+    parts: tuple[str, ...]
+    """The book's folder: author, series, title, as far as there are any."""
+    record: SentRecord
+    _item: dict[str, Any] | None = field(default=None, init=False)
+    """The item as it was before this delivery."""
+    _sent_sizes: dict[str, int] = field(default_factory=dict, init=False)
+
+    @classmethod
+    def open(
+        cls, library: Library, folder: Path, record: SentRecord, *, is_replacing: bool
+    ) -> AudiobookshelfShelf:
+        """Looks for the book. Raises UsageError where another book is in its folder, unless that is
+        to be replaced."""
+        shelf = cls(library, tuple(_fit_name(part) for part in folder.parts), record)
+        shelf._item = item = shelf._find_item()
+        if _UNREAD in record.facts:
+            shelf._item = item = shelf._catch_up()
+        if item is None:
+            return shelf
+        if not record.hashes:
+            if not is_replacing:
+                raise UsageError(
+                    f"{library.server.address} has {item['relPath']!r} already, which this project "
+                    "did not send: nothing was sent; --replace puts the book in its place"
+                )
+            record.hashes = {
+                name: "" for name in _files(item) if name.lower().endswith(OUTPUT_SUFFIXES)
+            }
+        shelf.parts = tuple(item["relPath"].split("/"))
+        if item.get("isFile") or len(shelf.parts) > 3:
+            raise UsageError(
+                f"{item['relPath']!r} on {library.server.address} is not in a folder "
+                "author/series/title any more, where files can be sent: move it back"
+            )
+        return shelf
+
+    def sizes(self, names: Collection[str]) -> Mapping[str, int]:
+        if self._item is None or self._item.get("isMissing"):
+            return {}
+        return {name: size for name, (size, _) in _files(self._item).items() if name in names}
+
+    def send(self, items: Sequence[Item], on_sent: Callable[[Item], None]) -> None:
+        *upper_parts, title = self.parts
+        fields = {"library": self.library.id, "folder": self.library.folder_id, "title": title}
+        fields |= dict(zip(("author", "series"), upper_parts, strict=False))
+        self._note(_UNREAD, "yes")
+        for item in items:
+            upload = _multipart(fields, "0", item.name, item.source)
+            self.library.server.call("POST", "/api/upload", upload)
+            self._sent_sizes[item.name] = item.size
+            on_sent(item)
+
+    def remove(self, names: Sequence[str]) -> None:
+        self._note(_UNREAD, "yes")
+        item = self._item or {}
+        for file in item.get("libraryFiles", []):
+            if file["metadata"]["filename"] in names:
+                path = f"/api/items/{_id(item)}/file/{quote(str(file['ino']), safe='')}"
+                self.library.server.call("DELETE", path)
+
+    def finish(self, facts: BookFacts, marks: Sequence[Mark]) -> list[str]:
+        """Has the server read the files that were sent, and sets facts, cover and chapters that
+        have changed. Returns a word for each of these that was set."""
+        is_changed = self._item is None or _UNREAD in self.record.facts
+        item = self._scan() if is_changed or self._item is None else self._item
+        self._note("item", str(item["id"]))
+        item_path = f"/api/items/{_id(item)}"
+        server = self.library.server
+        metadata = _metadata(facts)
+        changes = []
+        if is_changed and not item["media"].get("ebookFile"):
+            for file in item.get("libraryFiles", []):  # one that replaced another is only an extra
+                if file["metadata"]["filename"] in self._sent_sizes and file.get("isSupplementary"):
+                    ino = quote(str(file["ino"]), safe="")
+                    server.call("PATCH", f"{item_path}/ebook/{ino}/status")
+        if self._is_new("facts", keys.key(metadata)):
+            server.call("PATCH", f"{item_path}/media", {"metadata": metadata})
+            self._note("facts", keys.key(metadata))
+            changes.append("facts")
+        cover_hash = keys.file_content(facts.cover) if facts.cover else ""
+        if facts.cover and self._is_new("cover", cover_hash):
+            name = f"cover{facts.cover.suffix.lower()}"
+            server.call("POST", f"{item_path}/cover", _multipart({}, "cover", name, facts.cover))
+            self._note("cover", cover_hash)
+            changes.append("cover")
+        rows = [
+            {"id": number, "title": mark.title, "start": mark.start, "end": mark.end}
+            for number, mark in enumerate(marks)
+        ]
+        marks_hash = keys.key({"chapters": rows})
+        if rows and (is_changed or self._is_new("chapters", marks_hash)):
+            if not _is_same(item["media"].get("chapters") or [], rows):
+                server.call("POST", f"{item_path}/chapters", {"chapters": rows})
+                changes.append("chapters")
+            self._note("chapters", marks_hash)
+        self.record.facts.pop(_UNREAD, None)
+        self.record.save()
+        return changes
+
+    def _is_new(self, name: str, value: str) -> bool:
+        return self.record.facts.get(name) != value
+
+    def _note(self, name: str, value: str) -> None:
+        self.record.facts[name] = value
+        self.record.save()
+
+    def _find_item(self) -> dict[str, Any] | None:
+        """Returns the book's item with its files, by the id that is recorded or else by its
+        folder."""
+        server = self.library.server
+        if id := self.record.facts.get("item"):
+            item = server.find(f"/api/items/{quote(id, safe='')}?expanded=1")
+            if item is not None and item.get("libraryId") == self.library.id:
+                return item
+            self.record.facts = {}  # it was deleted there
+        items = server.get(f"/api/libraries/{self.library.id}/items?limit=0&minified=1")
+        folder = unicodedata.normalize("NFC", "/".join(self.parts))
+        for row in items.get("results", []):
+            is_here = row.get("folderId") in (None, self.library.folder_id)
+            if is_here and unicodedata.normalize("NFC", row.get("relPath", "")) == folder:
+                return server.find(f"/api/items/{_id(row)}?expanded=1")
+        return None
+
+    def _catch_up(self) -> dict[str, Any] | None:
+        """Has the server read what a delivery that was cut off has sent; returns the item if there
+        is one."""
+        for poll in range(_CATCH_UP_POLLS):
+            if item := self._find_item():
+                self.library.server.call("POST", f"/api/items/{_id(item)}/scan")
+                return self._find_item()
+            if poll == 0:
+                self.library.server.call("POST", f"/api/libraries/{self.library.id}/scan")
+            else:
+                time.sleep(POLL_S)
+        return None
+
+    def _scan(self) -> dict[str, Any]:
+        """Has the server read the book's folder until it shows what was sent; returns the item."""
+        server = self.library.server
+        old_files = _files(self._item) if self._item else {}
+        deadline, polls = time.monotonic() + SCAN_S, 0
+        while True:
+            item = self._find_item()
+            if polls % _RESCAN_POLLS == 0:
+                scan = f"items/{_id(item)}" if item else f"libraries/{self.library.id}"
+                server.call("POST", f"/api/{scan}/scan")
+                item = self._find_item()
+            files = _files(item) if item else {}
+            unread_names = [
+                name
+                for name, size in self._sent_sizes.items()
+                if name not in files or files[name][0] != size or files[name] == old_files.get(name)
+            ]
+            if item and not unread_names:
+                return item
+            if time.monotonic() > deadline:
+                for name in unread_names:
+                    self.record.hashes[name] = ""
+                self.record.save()
+                raise EnvironmentFailed(
+                    f"{server.address} took {(unread_names or ['the book'])[0]}, but does not show "
+                    "it: its log says why; then run the same command again"
+                )
+            polls += 1
+            time.sleep(POLL_S)
+
+
+LAYOUT = replace(LAYOUTS["audiobookshelf"], has_cover=False)
+"""The cover has a request of its own."""
+
+
+def flatten(items: Sequence[Item]) -> list[Item]:
+    """Returns items in the book's folder, under names that the server does not cut."""
+    return [replace(item, name=_fit_name(Path(item.name).name)) for item in items]
+
+
+def open_library(to: str, library_name: str) -> Library:
+    """Returns a library of the server at an address: the named one, or the only one of books.
+
+    The token is sent only to what says that it is Audiobookshelf. Raises EnvironmentFailed,
+    UsageError.
+    """
+    try:
+        address = parse_address(to, key_setting=TOKEN_VARIABLE)
+    except ValueError as error:
+        raise UsageError(f"--to: {error}") from None
+    names = SettingNames(url="--to", key=TOKEN_VARIABLE, api="--to", target="--to", parts="address")
+    token = key_from(TOKEN_VARIABLE, "--to")
+    try:
+        status = _Server(Wire(address, names=names)).find("/status") or {}
+    except UsageError:  # it wants a token of its own
+        status = {}
+    if "isInit" not in status and status.get("app") != "audiobookshelf":
+        raise UsageError(
+            f"{address} is not Audiobookshelf: --to takes the address at which a browser shows it"
+        )
+    server = _Server(Wire(address, token, names=names))
+    if server.get("/api/me").get("type") not in ("admin", "root"):
+        raise UsageError(
+            f"the token in {TOKEN_VARIABLE} is of a user who is no admin of {address}, and may not "
+            "have it scan: take one of an admin"
+        )
+    libraries = server.get("/api/libraries").get("libraries", [])
+    book_libraries = [row for row in libraries if row.get("mediaType") == "book"]
+    chosen = [row for row in book_libraries if library_name in ("", row.get("name"), row["id"])]
+    if len(chosen) != 1:
+        choices = ", ".join(repr(row.get("name", "")) for row in book_libraries) or "none"
+        problem = f"no library {library_name!r}" if library_name else "not one library"
+        raise UsageError(f"{address} has {problem} for books; there are {choices}: name one with "
+                         "--library")  # fmt: skip
+    (row,) = chosen
+    return Library(server, str(row["id"]), str(row["folders"][0]["id"]))
+
+
+@dataclass(frozen=True, slots=True)
+class _Server:
+    """Requests to a server, with errors for people."""
+
+    wire: Wire
+
+    @property
+    def address(self) -> str:
+        return str(self.wire.address)
+
+    def get(self, path: str) -> dict[str, Any]:
+        """Returns an answer in JSON. Raises EnvironmentFailed, UsageError."""
+        return self._parse(self.call("GET", path))
+
+    def find(self, path: str) -> dict[str, Any] | None:
+        """Returns an answer in JSON; None where there is nothing, or no JSON. Raises
+        EnvironmentFailed, UsageError."""
+        try:
+            return self._parse(self._send("GET", path))
+        except Setback as setback:
+            if setback.status == 404:
+                return None
+            raise self._explain(setback) from None
+        except EnvironmentFailed:
+            return None
+
+    def call(self, method: str, path: str, body: Mapping[str, Any] | Upload | None = None) -> bytes:
+        """Returns the body of an answer. Raises EnvironmentFailed, UsageError."""
+        try:
+            return self._send(method, path, body)
+        except Setback as setback:
+            raise self._explain(setback) from None
+
+    def _send(
+        self, method: str, path: str, body: Mapping[str, Any] | Upload | None = None
+    ) -> bytes:
+        seconds = _MESSAGE_S
+        if isinstance(body, Upload):
+            seconds += body.size / _BYTES_PER_S
+        elif path.endswith("/scan"):
+            seconds = SCAN_S
+        call = self.wire.call(method, path, timeout=seconds)
+        return call.send(body, max_bytes=_MAX_LIST_BYTES).body
+
+    def _parse(self, body: bytes) -> dict[str, Any]:
+        try:
+            answer = json.loads(body)
+        except (ValueError, RecursionError):
+            answer = None
+        if not isinstance(answer, dict):
+            raise EnvironmentFailed(f"{self.address} answers something else than Audiobookshelf")
+        return answer
+
+    def _explain(self, setback: Setback) -> EnvironmentFailed | UsageError:
+        if setback.status == 401:
+            return UsageError(
+                f"{self.address} does not take the token in {TOKEN_VARIABLE}: make one in its "
+                "settings, under API keys, for an admin"
+            )
+        if setback.status == 403:
+            return UsageError(
+                f"{self.address} does not let the user of the token in {TOKEN_VARIABLE} do this: "
+                "they need the rights to upload, update and delete"
+            )
+        advice = "" if setback.category == "closed" else "; once that is mended, the same command"
+        return EnvironmentFailed(f"{self.wire.explain(setback)}{advice and advice + ' goes on'}")
+
+
+# -- what the server sends and takes ---------------------------------------------------------------
+
+
+def _id(item: Mapping[str, Any]) -> str:
+    return quote(str(item.get("id", "")), safe="")
+
+
+def _files(item: Mapping[str, Any]) -> dict[str, tuple[int, float]]:
+    """Returns size and time of each file in the folder of an item, by name."""
+    return {
+        file["metadata"]["filename"]: (
+            int(file["metadata"]["size"]),
+            float(file["metadata"].get("mtimeMs") or 0),
+        )
+        for file in item.get("libraryFiles", [])
+    }
+
+
+def _metadata(facts: BookFacts) -> dict[str, Any]:
+    """Returns the facts that are known, by the server's names."""
+    series = {"name": facts.series, "sequence": facts.part or None}
+    metadata = {
+        "title": facts.title,
+        "subtitle": facts.subtitle,
+        "authors": [{"name": author} for author in facts.authors],
+        "narrators": list(facts.narrators),
+        "series": [series] if facts.series else [],
+        "genres": [facts.genre] if facts.genre else [],
+        "publishedYear": facts.year,
+        "publisher": facts.publisher,
+        "description": facts.description,
+        "isbn": facts.isbn,
+        "asin": facts.asin,
+        "language": facts.language,
+    }
+    return {name: fact for name, fact in metadata.items() if fact}
+
+
+def _is_same(chapters: Sequence[Mapping[str, Any]], rows: Sequence[Mapping[str, Any]]) -> bool:
+    """Returns whether the server has the same chapters, to a tenth of a second."""
+    return len(chapters) == len(rows) and all(
+        chapter.get("title") == row["title"]
+        and all(abs(chapter.get(end, -1) - row[end]) < 0.1 for end in ("start", "end"))
+        for chapter, row in zip(chapters, rows, strict=True)
+    )
+
+
+def _fit_name(name: str) -> str:
+    """Returns the name of a folder or file that the server does not cut."""
+    suffix = Path(name).suffix if Path(name).suffix in _SUFFIXES else ""
+    stem = name.removesuffix(suffix)
+    while len((stem + suffix).encode("utf-16-le")) > 2 * _MAX_NAME_UNITS:
+        stem = stem[:-1].rstrip(" .")
+    return stem + suffix
+
+
+_SUFFIXES = (*OUTPUT_SUFFIXES, ".epub")
+"""Endings of the files that are sent."""
+
+
+def _multipart(fields: Mapping[str, str], name: str, file_name: str, path: Path) -> Upload:
+    """Returns a form with a file, which is read as it is sent."""
+    boundary = f"narrator-{secrets.token_hex(16)}"
+    head = "".join(
+        f'--{boundary}\r\nContent-Disposition: form-data; name="{field}"\r\n\r\n{value}\r\n'
+        for field, value in fields.items()
+    )
+    quoted_name = file_name.replace('"', "")
+    head += (
+        f'--{boundary}\r\nContent-Disposition: form-data; name="{name}"; '
+        f'filename="{quoted_name}"\r\nContent-Type: application/octet-stream\r\n\r\n'
+    )
+    head_bytes, tail_bytes = head.encode(), f"\r\n--{boundary}--\r\n".encode()
+
+    def blocks() -> Iterator[bytes]:
+        yield head_bytes
+        with path.open("rb") as file:
+            while block := file.read(BLOCK_BYTES):
+                yield block
+        yield tail_bytes
+
+    size = len(head_bytes) + path.stat().st_size + len(tail_bytes)
+    return Upload(f"multipart/form-data; boundary={boundary}", size, blocks())

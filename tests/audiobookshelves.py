@@ -1,0 +1,171 @@
+"""A stand-in for an Audiobookshelf server, written from its routes and held against version 2.36:
+files that are uploaded lie in a folder, and a scan makes an item of it."""
+
+from __future__ import annotations
+
+import json
+import re
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+TOKEN = "a-token-of-an-admin"
+SOUNDS = (".m4b", ".mp3")
+
+
+@dataclass
+class Server:
+    port: int = 0
+    folders: dict[str, dict[str, tuple[int, bytes]]] = field(default_factory=dict)
+    """What is on its disk: number of the upload, and bytes, of each file in each folder."""
+    items: dict[str, dict[str, Any]] = field(default_factory=dict)
+    """Its items, as the last scan left them."""
+    requests: list[str] = field(default_factory=list)
+    uploads_left: int = 1000
+    scans_ignored: int = 0
+    """Scans that leave out new files, as one does that its watcher has just seen."""
+    user: str = "admin"
+    covers: dict[str, bytes] = field(default_factory=dict)
+    count: int = 0
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.port}"
+
+    def scan(self) -> None:
+        if self.scans_ignored:
+            self.scans_ignored -= 1
+            return
+        for folder, files in self.folders.items():
+            item = next((i for i in self.items.values() if i["relPath"] == folder), None)
+            if item is None:
+                self.count += 1
+                item = {
+                    "id": f"item-{self.count}",
+                    "libraryId": "lib-1",
+                    "folderId": "fol-1",
+                    "relPath": folder,
+                    "media": {"chapters": [], "metadata": {}},
+                }
+                self.items[item["id"]] = item
+            item["libraryFiles"] = [
+                {
+                    "ino": f"{folder}/{name}",
+                    "metadata": {"filename": name, "size": len(data), "mtimeMs": number},
+                }
+                for name, (number, data) in files.items()
+            ]
+
+    def answer(self, method: str, path: str, body: bytes, kind: str) -> tuple[int, Any]:
+        if method == "GET" and path == "/api/me":
+            return 200, {"type": self.user}
+        if method == "GET" and path == "/api/libraries":
+            return 200, {
+                "libraries": [
+                    {"id": "pod", "name": "Casts", "mediaType": "podcast", "folders": []},
+                    {"id": "lib-1", "name": "Books", "mediaType": "book",
+                     "folders": [{"id": "fol-1"}]},
+                ]
+            }  # fmt: skip
+        if method == "GET" and path.startswith("/api/libraries/lib-1/items"):
+            return 200, {"results": list(self.items.values())}
+        if method == "POST" and path in ("/api/libraries/lib-1/scan", *self._paths("scan")):
+            self.scan()
+            return 200, None
+        if method == "POST" and path == "/api/upload":
+            return self._upload(body, kind)
+        match = re.fullmatch(r"/api/items/([\w-]+)(?:/(\w+))?(?:/(.+?))?(?:\?.*)?", path)
+        if match is None or match[1] not in self.items:
+            return 404, None
+        return self._change(self.items[match[1]], method, match[2], match[3], body, kind)
+
+    def _paths(self, act: str) -> list[str]:
+        return [f"/api/items/{id}/{act}" for id in self.items]
+
+    def _upload(self, body: bytes, kind: str) -> tuple[int, Any]:
+        if not self.uploads_left:
+            raise ConnectionAbortedError
+        self.uploads_left -= 1
+        fields, name, data = parse(body, kind)
+        assert (fields["library"], fields["folder"]) == ("lib-1", "fol-1")
+        parts = [fields.get(part, "") for part in ("author", "series", "title")]
+        folder = self.folders.setdefault("/".join(filter(None, parts)), {})
+        self.count += 1
+        folder[name] = (self.count, data)
+        return 200, None
+
+    def _change(
+        self, item: dict[str, Any], method: str, act: str | None, file: str | None,
+        body: bytes, kind: str,
+    ) -> tuple[int, Any]:  # fmt: skip
+        if (method, act) == ("GET", None):
+            return 200, item
+        if (method, act) == ("DELETE", "file") and file:
+            del self.folders[item["relPath"]][file.rpartition("%2F")[2].replace("%20", " ")]
+        elif (method, act) == ("PATCH", "media"):
+            item["media"]["metadata"] |= json.loads(body)["metadata"]
+        elif (method, act) == ("POST", "chapters"):
+            item["media"]["chapters"] = json.loads(body)["chapters"]
+        elif (method, act) == ("POST", "cover"):
+            self.covers[item["id"]] = parse(body, kind)[2]
+        else:
+            return 404, None
+        return 200, {}
+
+
+def parse(body: bytes, kind: str) -> tuple[dict[str, str], str, bytes]:
+    """The fields of a form, and the name and bytes of its file."""
+    boundary = b"--" + kind.partition("boundary=")[2].encode()
+    fields, file_name, data = {}, "", b""
+    for part in body.split(boundary)[1:-1]:
+        head, _, content = part.removeprefix(b"\r\n").partition(b"\r\n\r\n")
+        content = content.removesuffix(b"\r\n")
+        if match := re.search(r'filename="(.*?)"', head.decode()):
+            file_name, data = match[1], content
+        else:
+            name = re.search(r'name="(.*?)"', head.decode())
+            assert name
+            fields[name[1]] = content.decode()
+    return fields, file_name, data
+
+
+@contextmanager
+def serving() -> Iterator[Server]:
+    server = Server()
+
+    class Handler(BaseHTTPRequestHandler):
+        def _do(self) -> None:
+            body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+            server.requests.append(f"{self.command} {self.path.partition('?')[0]}")
+            if self.path == "/status":
+                status, answer = 200, {"app": "audiobookshelf", "isInit": True}
+                assert "Authorization" not in self.headers
+            elif self.headers.get("Authorization") != f"Bearer {TOKEN}":
+                status, answer = 401, None
+            else:
+                kind = self.headers.get("Content-Type", "")
+                try:
+                    status, answer = server.answer(self.command, self.path, body, kind)
+                except ConnectionAbortedError:
+                    self.close_connection = True
+                    return
+            data = b"OK" if answer is None else json.dumps(answer).encode()
+            self.send_response(status)
+            self.send_header("Content-Length", str(len(data)))
+            self.end_headers()
+            self.wfile.write(data)
+
+        do_GET = do_POST = do_PATCH = do_DELETE = _do
+
+        def log_message(self, *arguments: Any) -> None: ...
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as listener:
+        server.port = listener.server_address[1]
+        thread = threading.Thread(target=listener.serve_forever, kwargs={"poll_interval": 0.01})
+        thread.start()
+        yield server
+        listener.shutdown()
+        thread.join()

@@ -1,0 +1,200 @@
+"""A book in a library of Audiobookshelf: once there, replaced, and mended after a kill."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from narrator.delivery.shelves import audiobookshelf
+from tests import audiobookshelves
+from tests.shelves import MANIFEST
+
+ROOT = Path(__file__).parents[3]
+FOLDER = "A. Author/Ferries/The Ferry"
+M4B, EPUB = "A. Author - The Ferry.m4b", "A. Author - The Ferry.epub"
+
+
+@pytest.fixture
+def server(monkeypatch):
+    monkeypatch.setenv(audiobookshelf.TOKEN_VARIABLE, audiobookshelves.TOKEN)
+    monkeypatch.setattr(audiobookshelf, "POLL_S", 0.0)
+    with audiobookshelves.serving() as server:
+        yield server
+
+
+@pytest.fixture
+def deliver(narrator, finished, server):
+    def run(*options):
+        return narrator("deliver", finished, "--draft", "--to", server.url, *options)
+
+    return run
+
+
+def test_a_book_is_an_item_with_its_facts(deliver, server):
+    code, said, _ = deliver()
+    assert code == 0
+    assert said.splitlines()[-2:] == [
+        f"{server.url} {FOLDER}: 2 files sent",
+        "set there: facts, chapters",
+    ]
+    (item,) = server.items.values()
+    assert item["relPath"] == FOLDER
+    assert {*server.folders[FOLDER]} == {M4B, EPUB}
+    assert item["media"]["metadata"] == {
+        "title": "The Ferry",
+        "authors": [{"name": "A. Author"}],
+        "series": [{"name": "Ferries", "sequence": "2"}],
+        "language": "en",
+    }
+    chapters = item["media"]["chapters"]
+    assert [chapter["title"] for chapter in chapters] == ["Morning", "Evening"]
+    assert chapters[0]["start"] == 0 < chapters[0]["end"] == chapters[1]["start"]
+
+
+def test_twice_delivered_is_once_there(deliver, server):
+    deliver()
+    server.requests.clear()
+    code, said, _ = deliver()
+    assert code == 0
+    assert "0 files sent, 2 files unchanged" in said
+    assert len(server.items) == 1
+    assert {line.split()[0] for line in server.requests} == {"GET"}
+
+
+def test_a_new_title_stays_the_same_item_in_its_folder(deliver, server, narrator, finished):
+    deliver()
+    server.scans_ignored = 2
+    finished.write_text(MANIFEST.replace("The Ferry", "The Rope"))
+    narrator("export", finished, "--draft")
+    assert deliver()[0] == 0
+    (item,) = server.items.values()
+    assert item["media"]["metadata"]["title"] == "The Rope"
+    assert {*server.folders} == {FOLDER}
+    assert {*server.folders[FOLDER]} == {
+        M4B.replace("Ferry", "Rope"),
+        EPUB.replace("Ferry", "Rope"),
+    }
+
+
+def test_what_was_edited_there_stays(deliver, server):
+    deliver()
+    (item,) = server.items.values()
+    item["media"]["metadata"]["title"] = "My Ferry"
+    deliver()
+    assert item["media"]["metadata"]["title"] == "My Ferry"
+
+
+def test_a_cover_is_sent_once_for_each_picture(deliver, server, narrator, finished):
+    picture = finished.parent / "cover.png"
+    shutil.copy(ROOT / "projects/small-machines/cover.png", picture)
+    finished.write_text(f"{MANIFEST}cover: cover.png\n")
+    narrator("export", finished, "--draft")
+    assert "set there: facts, cover, chapters" in deliver()[1]
+    (sent,) = server.covers.values()
+    assert sent == picture.read_bytes()
+    assert "set there" not in deliver()[1]
+
+
+@pytest.mark.parametrize("uploads", [0, 1])
+def test_a_delivery_that_was_cut_off_goes_on(deliver, server, uploads):
+    server.uploads_left = uploads
+    code, _, log = deliver()
+    assert code == 3
+    assert "the same command goes on" in log
+    server.uploads_left = 1000
+    code, said, _ = deliver()
+    assert code == 0
+    assert f"{2 - uploads} file{'s' if not uploads else ''} sent" in said
+    (item,) = server.items.values()
+    assert {file["metadata"]["filename"] for file in item["libraryFiles"]} == {M4B, EPUB}
+
+
+def test_uploads_that_nobody_scanned_are_scanned_by_the_next_run(deliver, server, monkeypatch):
+    server.scans_ignored = 1000
+    monkeypatch.setattr(audiobookshelf, "SCAN_S", 0.05)
+    code, _, log = deliver()
+    assert code == 3
+    assert "does not show it: its log says why; then run the same command again" in log
+    assert not server.items
+    server.scans_ignored = 0
+    assert deliver()[0] == 0
+    assert len(server.items) == 1
+
+
+def test_a_book_of_others_in_the_same_folder_is_left_alone(deliver, server):
+    server.folders[FOLDER] = {"human.mp3": (1, b"sound"), "notes.txt": (2, b"text")}
+    server.scan()
+    code, _, log = deliver()
+    assert code == 2
+    assert f"has '{FOLDER}' already, which this project did not send: nothing was sent" in log
+    assert {*server.folders[FOLDER]} == {"human.mp3", "notes.txt"}
+    assert deliver("--replace")[0] == 0
+    assert {*server.folders[FOLDER]} == {"notes.txt", M4B, EPUB}
+
+
+def test_a_book_that_was_deleted_there_is_sent_again(deliver, server):
+    deliver()
+    server.items.clear()
+    server.folders.clear()
+    assert deliver()[0] == 0
+    (item,) = server.items.values()
+    assert item["media"]["metadata"]["title"] == "The Ferry"
+
+
+@pytest.mark.parametrize(
+    ("variable", "user", "options", "message"),
+    [
+        ("a-wrong-token", "admin", (), "does not take the token in AUDIOBOOKSHELF_TOKEN: make one"),
+        ("", "admin", (), "the environment has no AUDIOBOOKSHELF_TOKEN"),
+        (None, "user", (), "is of a user who is no admin"),
+        (None, "admin", ("--library", "Bocks"), "no library 'Bocks' for books; there are 'Books'"),
+        (None, "admin", ("--layout", "plex"), "for Audiobookshelf, which has one layout"),
+    ],
+)
+def test_what_is_wrong_is_one_line_with_what_to_do(
+    deliver, server, monkeypatch, variable, user, options, message
+):
+    if variable is not None:
+        monkeypatch.setenv(audiobookshelf.TOKEN_VARIABLE, variable)
+    server.user = user
+    code, said, log = deliver(*options)
+    assert code in (2, 3)
+    (line,) = [line for line in log.splitlines() if line.startswith("error:")]
+    assert message in line
+    assert not server.folders
+    assert "token-of-an-admin" not in said + log
+    assert "a-wrong-token" not in said + log
+
+
+@pytest.mark.parametrize(
+    ("to", "message"),
+    [
+        ("http://127.0.0.1:1", "is it running there? Look at --to"),
+        ("http://me:hush@127.0.0.1:1", "names and passwords do not go into an address"),
+        ("http://127.0.0.1:1/?token=hush", "an address ends before"),
+    ],
+)
+def test_a_wrong_address_is_one_line_with_what_to_do(narrator, finished, server, to, message):
+    code, said, log = narrator("deliver", finished, "--draft", "--to", to)
+    assert code in (2, 3)
+    (line,) = [line for line in log.splitlines() if line.startswith("error:")]
+    assert message in line
+    assert "hush" not in said + log
+
+
+def test_the_token_is_in_no_file(deliver, server, finished):
+    deliver()
+    server.uploads_left = 0
+    (finished.parent / "build/delivered").rename(finished.parent / "build/old")
+    server.items.clear()
+    deliver()
+    files = [path for path in finished.parent.rglob("*") if path.is_file()]
+    assert not [path for path in files if audiobookshelves.TOKEN.encode() in path.read_bytes()]
+
+
+def test_names_are_cut_as_the_server_cuts_them():
+    name = "ä" * 200 + ".m4b"
+    assert audiobookshelf._fit_name(name) == "ä" * 123 + ".m4b"
+    assert audiobookshelf._fit_name("Vol. 1") == "Vol. 1"
