@@ -150,6 +150,23 @@ def test_a_retake_says_what_is_used_now_and_leads_to_the_comparison(slow: Studio
     expect(page.locator("#pane-chunk")).to_contain_text("Pinned: this take is used until you unpin")
 
 
+@pytest.mark.parametrize(
+    ("faults", "reason"),
+    [
+        ([[], []], "the best by its score of 2 that passed their checks"),
+        ([[], ["hole: 3 s"]], "the only one of 2 that passed its checks"),
+    ],
+)
+def test_of_several_new_takes_the_message_says_why_one_is_used(
+    faults: list[list[str]], reason: str, studio: Studio
+) -> None:
+    tries = [{"number": n, "faults": faults[n - 2]} for n in (2, 3)]
+    row = {"id": "1.2", "pinned": 2, "replaced": None, "tries": tries, "failures": []}
+    describe = "rows => import('/static/desk.js').then(({ retaken }) => retaken(rows))"
+    said = studio.page.evaluate(describe, [row])
+    assert said == f"1.2: take 2 is used now, {reason}; take 1 is kept"
+
+
 def test_what_was_said_of_a_deed_goes_when_it_is_undone(slow: Studio) -> None:
     messages = slow.page.locator("#said .message")
     expect(messages).to_contain_text(["take 2 is used now"])

@@ -174,9 +174,7 @@ export function retaken(rows) {
 function reasonOf(tries) {
   const good = tries.filter(({ faults }) => !faults.length);
   if (good.length < 2) return tries.length > 1 ? `, the only one of ${tries.length} that passed its checks` : "";
-  return good.some(({ distance }) => distance !== null)
-    ? `, of ${good.length} good ones the closest to the usual voice`
-    : `, the first of ${good.length} that passed their checks`;
+  return `, the best by its score of ${good.length} that passed their checks`;
 }
 
 /** The number of the take that was in use before a retake; 0 where there was none. */
