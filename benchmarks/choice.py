@@ -1,11 +1,12 @@
 """How often the best of five tries is one without fault: the score against other ways to choose.
 
-    python -m benchmarks.choice BOOK.yaml [--engine kokoro] [--chunks 200] [--first 0] [--recognise]
+    python -m benchmarks.choice BOOK.yaml [--engine kokoro] [--chunks 200]
+        [--first 0] [--recogniser tiny.en]
 
 The book is rendered. Of each chunk five tries are made from its take: all vary a little in size of
 the speaker, pace, loudness and timbre, as readings do, and one to four of them get a fault, so
-weak that the checks find but some. The reference is another take of the speaker. With
-`--recognise`, the recogniser of the book hears all tries.
+weak that the checks find but some. The reference is another take of the speaker. A recogniser,
+if one is named, hears all tries.
 
 Prints a table of the shares of chunks whose chosen try has no fault, in percent, and one line of
 JSON.
@@ -29,6 +30,7 @@ from benchmarks.steadiness import add_room, amplify, hurry, resample, tilt
 from narrator.pipeline import book_engines, book_plan
 from narrator.pipeline.book_plan import BookPlan, Selection
 from narrator.pipeline.manuscript import read_manuscript
+from narrator.project.schema import Checks
 from narrator.sound import audio
 from narrator.speech import checks, scores
 from narrator.speech.hearing import SpokenSound, choosing
@@ -201,7 +203,7 @@ def main() -> None:
     parser.add_argument("--engine", default="kokoro")
     parser.add_argument("--chunks", type=int, default=200)
     parser.add_argument("--first", type=int, default=0, help="of the shuffled chunks")
-    parser.add_argument("--recognise", action="store_true")
+    parser.add_argument("--recogniser", help="as in `checks: {recogniser: …}`")
     options = parser.parse_args()
     manuscript = read_manuscript(options.book).spoken_by(options.engine)
     engines = book_engines.engines_for(manuscript.project)
@@ -209,8 +211,8 @@ def main() -> None:
     usual_voices = find_usual_voices(book.steps, book.takes.current)
     chunks = chunks_of(book, options.first, options.chunks)
     listener = None
-    if options.recognise:
-        rules = book.project.manifest.checks.model_copy(update={"recognition": "all"})
+    if options.recogniser:
+        rules = Checks(recognition="all", recogniser=options.recogniser)
         listener = choosing.make_render_listener(rules, book.project.root)
     references = {
         speaker: reference_of([c for c in chunks if c.step.chunk.speaker == speaker])
