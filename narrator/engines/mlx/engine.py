@@ -6,6 +6,7 @@ separate process (`worker_process.py`). Knows nothing of chapters, chains, check
 
 from __future__ import annotations
 
+import re
 import sys
 from abc import abstractmethod
 from collections.abc import Callable, Mapping
@@ -64,11 +65,14 @@ class ModelEngine(Engine):
 
     @property
     def public_name(self) -> str:
-        """Names the model by its hub id, unless it is a folder, and its weights."""
-        spec = self.settings.model
+        """Names the model by its hub id, unless it is a folder, and by its weights, if they are
+        known."""
+        spec, weights = self.settings.model, self._weights()
         model = self.family.hub if spec == "auto" else spec if self._model.kind == "hub" else ""
-        weights = f"weights {self._weights()[:12]}"
-        return f"{self.name} ({'; '.join(filter(None, (model, weights)))})"
+        version = "" if weights.startswith(ABSENT_PREFIX) else f"weights {weights[:12]}"
+        model = re.sub(r"(?<=@[0-9a-f]{12})[0-9a-f]{28}$", "", model)  # of a commit
+        facts = "; ".join(filter(None, (model, version)))
+        return f"{self.name} ({facts})" if facts else self.name
 
     def identity(self) -> Mapping[str, Any]:
         """Returns weights, precision, and the version of the sampling.

@@ -485,6 +485,11 @@ def test_it_is_an_engine():
         "sampler": espeak.SAMPLER,
         "espeakng-loader": importlib.metadata.version("espeakng-loader"),
     }
+    version = importlib.metadata.version("espeakng-loader")
+    assert (engine.public_name, engine.is_trained) == (
+        f"eSpeak NG (espeakng-loader {version})",
+        False,
+    )
     assert (engine.sample_rate, engine.continues, list(engine.sound_parameters)) == (
         22050,
         False,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import re
 import shutil
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
@@ -78,6 +79,11 @@ def test_neither_device_nor_precision_is_part_of_its_identity(make):
     identities = [make(device=device).identity() for device in ("cpu", "gpu")]
     assert identities[0] == identities[1] == make(dtype="float32").identity()
     assert make(device="gpu", dtype="bfloat16").identity() != identities[0]
+
+
+def test_finished_files_name_the_model_with_the_beginning_of_its_commit(make):
+    engine = make(model="auto")
+    assert re.match(r"kokoro \(hexgrad/Kokoro-82M@f3ff3571791e[;)]", engine.public_name)
 
 
 def content(

@@ -140,6 +140,15 @@ def test_identity_names_weights_and_precision(make):
     assert make(slots=7, steps=3, process="own").identity() == identity
 
 
+def test_finished_files_name_the_weights_and_no_folder(make):
+    weights = make().identity()["weights"][:12]
+    assert make().public_name == f"voxcpm2 (weights {weights})"
+    assert make(model="/srv/ann/secret").public_name == "voxcpm2"
+    assert make(model="nobody/model").public_name == "voxcpm2 (nobody/model)"
+    assert make(model="auto").public_name.startswith("voxcpm2 (openbmb/VoxCPM2")
+    assert make().is_trained
+
+
 @pytest.mark.parametrize(
     ("remembered", "weights", "lora"),
     [
