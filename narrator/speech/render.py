@@ -317,7 +317,8 @@ class _RenderLoop:
         self.speaker_medians = speaker_medians(self.pending.values(), self.takes.current)
         self.usual_voices = find_usual_voices(self.pending.values(), self.takes.current)
         has_rejected = False
-        for key in sorted(new_keys):
+        # in the order of the book: a take whose parent is rejected is spoken anew in any case
+        for key in (key for key in self.pending if key in new_keys):
             step = self.pending[key]
             record = self.takes.current(step)
             if record is None or record.faults or step.pinned:
@@ -510,17 +511,16 @@ class _RenderLoop:
         """Stores the take of a job's accepted answers, and first what was heard of it."""
         answers = job.attempts.accepted
         opinion = answers[0].opinion if len(answers) == 1 else None
+        for answer in job.runners_up:  # before the take: after a kill they can replace it, too
+            if stored_try := store_try(self.store, answer, self.engine):
+                self._keep_opinion(job.step, answer.opinion, stored_try[1])
         record, samples = take_of(job, self.engine)
-        record = self.store.put(
+        return self.store.put(
             record,
             samples,
             prompt_state(answers[-1].speech, self.engine),
             before_write=partial(self._keep_opinion, job.step, opinion),
         )
-        for answer in job.runners_up:
-            if stored_try := store_try(self.store, answer, self.engine):
-                self._keep_opinion(job.step, answer.opinion, stored_try[1])
-        return record
 
     def _keep_opinion(self, step: Step, opinion: Opinion | None, record: Record) -> None:
         """Stores the transcript of a take. It is written before the take: if the disk is full, no

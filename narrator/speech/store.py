@@ -234,6 +234,9 @@ class Store:
             return None
         entry = _JournalEntry(record, keys.content_of(take_bytes), stat.st_size, stat.st_mtime_ns)
         with self._mutex, files.translating_errors(self._journal.path):
+            known = self._entries.get(key)
+            if record.voice and (known is None or known.sha256 != entry.sha256):
+                self.uncompared.add(key)  # a kill came between the take and its row
             self._entries[key] = entry
             if self._is_writer:  # so a copied store is read in full once, not at every run
                 self._journal.append(self._row(entry))
@@ -357,13 +360,18 @@ class Store:
         state: NDArray[Any] | None = None,
     ) -> tuple[int, Record]:
         """Stores a try that did not become a take, by the key of its step; returns its number, from
-        1, and its record with `content` filled in. Raises StorageError."""
+        1, and its record with `content` filled in.
+
+        The same answer, asked for again after a kill, has the number it had. Raises StorageError.
+        """
         record, flac_bytes, state_bytes = _encode(record, samples, state)
         return self._write_try(record, flac_bytes, state_bytes), record
 
     def _write_try(self, record: Record, flac_bytes: bytes, state: bytes) -> int:
         with self._mutex:
-            number = 1 + max(self._try_numbers(record.key), default=0)
+            tries = self.tries(record.key)
+            numbers = [n for n, other in tries.items() if _is_same_answer(other, record)]
+            number = min(numbers, default=1 + max(self._try_numbers(record.key), default=0))
             path = self._try_path(record.key, number)
             with files.translating_errors(path):
                 files.write(path, _pack(record, flac_bytes, state))
@@ -615,6 +623,16 @@ def _flag_row(flag: Flag) -> dict[str, Any]:
 def _is_same_record(first: Record, second: Record) -> bool:
     """Returns whether two records are equal once written."""
     return first == second or keys.seal(asdict(first)) == keys.seal(asdict(second))
+
+
+def _is_same_answer(first: Record, second: Record) -> bool:
+    """Returns whether two tries are one answer to one request; their verdicts may differ."""
+
+    def origin(record: Record) -> tuple[object, ...]:
+        request = record.text, record.seed, record.attempt, record.parameters, record.prompted_by
+        return record.content, *request
+
+    return origin(first) == origin(second)
 
 
 def _encode(

@@ -6,15 +6,17 @@ import threading
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 from narrator.engines import Request, Speech
+from narrator.errors import StorageError
 from narrator.pipeline import retakes
 from narrator.pipeline.retakes import RetakenChunk, RetakeSettings
 from narrator.speech import scores
-from narrator.speech.store import Store
+from narrator.speech.store import Record, Store
 from tests import books, sounds
 from tests.books import Watcher
 from tests.fakes import RATE, HumEngine
@@ -198,13 +200,13 @@ def test_slots_and_interruptions_change_no_choice(slots, stop, chosen, tmp_path)
     assert takes_of(path) == chosen
 
 
+def misleading(request: Request) -> Speech:
+    """Two of three tries at two sentences are in another voice; the third is the speaker's."""
+    is_other = any(word in request.text for word in OTHER_VOICES) and request.attempt < 2
+    return buzz(request, 180 + request.attempt if is_other else 120 + request.attempt)
+
+
 def test_the_next_best_try_replaces_an_outlier(tmp_path):
-    """Two of three tries at a sentence are in another voice; the third is the speaker's."""
-
-    def misleading(request: Request) -> Speech:
-        is_other = any(word in request.text for word in OTHER_VOICES) and request.attempt < 2
-        return buzz(request, 180 + request.attempt if is_other else 120 + request.attempt)
-
     path = written(tmp_path, BEST_OF)
     engine = HumEngine(voice=misleading)
     report, _ = books.speak(path, engine)
@@ -213,3 +215,25 @@ def test_the_next_best_try_replaces_an_outlier(tmp_path):
     other = [step for step in report.plan.steps if any(w in step.text for w in OTHER_VOICES)]
     assert [report.plan.store.find(step.key).attempt for step in other] == [2, 2]
     assert len(engine.requests) == 3 * len(report.plan.steps)  # nothing was asked again
+
+
+def test_a_disk_that_fills_up_costs_no_try_that_would_replace_an_outlier(tmp_path, monkeypatch):
+    path = written(tmp_path, BEST_OF)
+    put_try = Store.put_try
+
+    def fill_up(store: Store, record: Record, *sound: Any) -> tuple[int, Record]:
+        if "bakery" in record.text:
+            raise StorageError("no space left")
+        return put_try(store, record, *sound)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Store, "put_try", fill_up)
+        with pytest.raises(StorageError):
+            books.speak(path, HumEngine(voice=misleading, slots=1))
+    report, _ = books.speak(path, HumEngine(voice=misleading))
+    (bakery,) = (step for step in report.plan.steps if "bakery" in step.text)
+    take = report.plan.store.find(bakery.key)
+    assert take is not None
+    assert (take.attempt, take.faults) == (2, ())
+    tries = report.plan.store.tries(bakery.key).values()
+    assert sorted(one.attempt for one in tries) == [0, 1, 2]

@@ -5,6 +5,7 @@ import json
 import os
 import shutil
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -127,6 +128,32 @@ def test_times_that_changed_alone_cost_nothing(tmp_path):
     stored = store_take(tmp_path)
     os.utime(file_of(tmp_path), (0, 0))
     assert Store.open(tmp_path).find(KEY) == stored
+
+
+def test_a_take_whose_row_a_kill_prevented_is_still_to_be_compared(tmp_path):
+    """Rows of takes that others were compared with stay so; times alone tell nothing."""
+    store = Store.open(tmp_path, writing=True)
+    for key in (KEY, OTHER):
+        store.put(replace(record(key), voice={"pitch": 120.0}), sound())
+    store.mark_compared([KEY, OTHER])
+    journal = (tmp_path / "journal.jsonl").read_bytes()
+    store.put(replace(record(), voice={"pitch": 180.0}), sound(1))
+    (tmp_path / "journal.jsonl").write_bytes(journal)
+    os.utime(file_of(tmp_path, OTHER), ns=(0, 0))
+    for _ in range(2):
+        resumed = Store.open(tmp_path, writing=True)
+        assert resumed.find(KEY)
+        assert resumed.find(OTHER)
+        assert resumed.uncompared == {KEY}
+
+
+def test_the_same_answer_asked_for_again_is_one_try(tmp_path):
+    store = Store.open(tmp_path, writing=True)
+    assert [store.put_try(record(), sound(seed))[0] for seed in (0, 1, 0)] == [1, 2, 1]
+    store.put(record(), sound(1))
+    assert store.reject(KEY, ("voice: another",)) == 2
+    assert [kept.faults for kept in store.tries(KEY).values()] == [(), ("voice: another",)]
+    assert store.put_try(replace(record(), seed=5), sound())[0] == 3
 
 
 def test_a_torn_journal_is_repaired_and_grows_on(tmp_path):
