@@ -85,7 +85,7 @@ def read_take(path: Path, encoder: Encoder | None, clock: Clock) -> VoicedTake |
     if encoder is None:
         return take
     embedding = clock.time("encoder", lambda: encoder(samples, rate))
-    return replace(take, speaker=to_unit_length(np.asarray(embedding, np.float32)))
+    return replace(take, embedding=to_unit_length(np.asarray(embedding, np.float32)))
 
 
 def recognised(vectors: Vectors, names: Sequence[str]) -> float:
@@ -169,7 +169,7 @@ def main() -> None:
     vectors = {"timbre": np.stack([take.bands for _, take in pairs])}
     if encoder is not None:
         vectors["encoder"] = np.stack(
-            [take.speaker for _, take in pairs if take.speaker is not None]
+            [take.embedding for _, take in pairs if take.embedding is not None]
         )
     voices = len(set(names))
     result: dict[str, object] = {"bench": "likeness", "takes": len(pairs), "voices": voices}

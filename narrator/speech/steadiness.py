@@ -61,7 +61,7 @@ class VoicedTake:
     """dB."""
     bands: NDArray[np.float32]
     """As of `unpack_timbre`."""
-    speaker: NDArray[np.float32] | None = None
+    embedding: NDArray[np.float32] | None = None
     """As of `unpack_speaker`."""
     previous: VoicedTake | None = None
     """The take that the same speaker's text goes on from, if seams are compared."""
@@ -79,8 +79,8 @@ class VoicedTake:
     @classmethod
     def measured(cls, figures: VoiceFigures, seconds: float, level: float) -> VoicedTake:
         """Returns it for the figures of a voice. Raises ValueError if there is none."""
-        bands, speaker = unpack_timbre(figures.timbre), unpack_speaker(figures.speaker)
-        return cls(figures, seconds, level, bands, speaker)
+        bands, embedding = unpack_timbre(figures.timbre), unpack_speaker(figures.speaker)
+        return cls(figures, seconds, level, bands, embedding)
 
 
 Term = Literal["voice", "pace", "seam"]
@@ -297,7 +297,7 @@ class UsualVoice:
     bands: NDArray[np.float32]
     band_spreads: NDArray[np.float32]
     """(32,) dB."""
-    speaker: NDArray[np.float32] | None
+    embedding: NDArray[np.float32] | None
     """As of `unpack_speaker`; None where too few takes have one."""
 
     @classmethod
@@ -322,12 +322,12 @@ class UsualVoice:
         distances = np.sqrt(np.square(differences / band_spreads).mean(axis=1)).tolist()
         medians[TIMBRE] = median(distances)
         spreads[TIMBRE] = max(robust_spread(distances), _MIN_DISTANCE_SPREAD)
-        speaker = _median_speaker(takes, min_takes)
-        if speaker is not None:
+        embedding = _median_embedding(takes, min_takes)
+        if embedding is not None:
             distances = [
                 distance
                 for take in takes
-                if (distance := _unlikeness(take.speaker, speaker)) is not None
+                if (distance := _unlikeness(take.embedding, embedding)) is not None
             ]
             medians[LIKENESS] = median(distances)
             noticeable = _noticeable_unlikeness(medians[LIKENESS])
@@ -338,7 +338,7 @@ class UsualVoice:
             spreads,
             usual_bands.astype(np.float32),
             band_spreads.astype(np.float32),
-            speaker,
+            embedding,
         )
 
     def deviations(self, take: VoicedTake) -> list[Deviation]:
@@ -377,7 +377,7 @@ class UsualVoice:
                 "sounds unlike this speaker: the spectrum differs by {deviation:.1f} dB",
             )
         )
-        unlikeness = _unlikeness(take.speaker, self.speaker)
+        unlikeness = _unlikeness(take.embedding, self.embedding)
         if unlikeness is not None:
             usual_unlikeness = self.medians[LIKENESS]
             amount = max(0.0, unlikeness - usual_unlikeness)
@@ -420,7 +420,7 @@ class UsualVoice:
         variance = math.pi / 2 * root_mean_square(self.band_spreads) ** 2
         squares -= variance * (1 / len(takes) + 1 / self.count)
         shares[TIMBRE] = math.sqrt(max(0.0, squares)) / NOTICEABLE_TIMBRE
-        unlikeness = _unlikeness(_median_speaker(takes, min_takes=1), self.speaker)
+        unlikeness = _unlikeness(_median_embedding(takes, min_takes=1), self.embedding)
         if unlikeness is not None:
             usual_unlikeness = self.medians[LIKENESS]
             unlikeness -= math.pi / 2 * usual_unlikeness * (1 / len(takes) + 1 / self.count)
@@ -538,10 +538,10 @@ def _deviation_weight(take: VoicedTake) -> float:
     return length_weight(take.seconds) ** 1.5
 
 
-def _median_speaker(takes: Sequence[VoicedTake], min_takes: int) -> NDArray[np.float32] | None:
+def _median_embedding(takes: Sequence[VoicedTake], min_takes: int) -> NDArray[np.float32] | None:
     """Returns the median embedding; None where too few takes have one, or encoders of two engines
     have heard them."""
-    embeddings = [take.speaker for take in takes if take.speaker is not None]
+    embeddings = [take.embedding for take in takes if take.embedding is not None]
     if len(embeddings) < min_takes or len({len(embedding) for embedding in embeddings}) > 1:
         return None
     middle: NDArray[np.float32] = np.median(embeddings, axis=0).astype(np.float32)
@@ -554,12 +554,12 @@ def _noticeable_unlikeness(usual_unlikeness: float) -> float:
 
 
 def _unlikeness(
-    speaker: NDArray[np.float32] | None, usual: NDArray[np.float32] | None
+    embedding: NDArray[np.float32] | None, usual: NDArray[np.float32] | None
 ) -> float | None:
     """Returns the cosine distance of two embeddings, 0 to 2; None unless one encoder made both."""
-    if speaker is None or usual is None or len(speaker) != len(usual):
+    if embedding is None or usual is None or len(embedding) != len(usual):
         return None
-    return 1 - float(speaker @ usual)
+    return 1 - float(embedding @ usual)
 
 
 def robust_spread(values: Sequence[float]) -> float:

@@ -58,7 +58,7 @@ def heard(place: int, likeness: float = 1.0, size: int = 192) -> VoicedTake:
     speaker = np.random.default_rng(place).normal(0, 0.03, size)
     speaker[:2] += likeness, 1 - likeness
     unit = (speaker / np.linalg.norm(speaker)).astype(np.float32)
-    return replace(take(place), speaker=unit)
+    return replace(take(place), embedding=unit)
 
 
 def after(place: int, **figures: float) -> VoicedTake:
@@ -287,7 +287,7 @@ def test_without_one_encoder_of_voices_takes_are_compared_by_the_other_measures(
     others = [heard(place, size=size) if size else take(place) for place in range(7, 40)]
     usual = UsualVoice.of([heard(place) for place in range(7)] + others)
     assert usual is not None
-    assert usual.speaker is None
+    assert usual.embedding is None
     assert LIKENESS not in {one.measure for one in usual.deviations(heard(50))}
 
 
