@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
+from urllib.parse import unquote
 
 TOKEN = "a-token-of-an-admin"
 SOUNDS = (".m4b", ".mp3")
@@ -51,15 +52,25 @@ class Server:
                     "media": {"chapters": [], "metadata": {}},
                 }
                 self.items[item["id"]] = item
+            books = [f"{folder}/{name}" for name in files if name.endswith(".epub")]
+            if "libraryFiles" not in item and books:
+                item["media"]["ebookFile"] = books[0]
+            elif item["media"].get("ebookFile") not in books:
+                item["media"]["ebookFile"] = None  # a new one is only an extra
             item["libraryFiles"] = [
                 {
                     "ino": f"{folder}/{name}",
+                    "isSupplementary": f"{folder}/{name}" in books,
                     "metadata": {"filename": name, "size": len(data), "mtimeMs": number},
                 }
                 for name, (number, data) in files.items()
             ]
 
     def answer(self, method: str, path: str, body: bytes, kind: str) -> tuple[int, Any]:
+        if self.user == "forbidden":
+            return 403, None
+        if self.user == "elsewhere":
+            return 301, None
         if method == "GET" and path == "/api/me":
             return 200, {"type": self.user}
         if method == "GET" and path == "/api/libraries":
@@ -104,7 +115,9 @@ class Server:
         if (method, act) == ("GET", None):
             return 200, item
         if (method, act) == ("DELETE", "file") and file:
-            del self.folders[item["relPath"]][file.rpartition("%2F")[2].replace("%20", " ")]
+            del self.folders[item["relPath"]][unquote(file).rpartition("/")[2]]
+        elif (method, act) == ("PATCH", "ebook") and file:
+            item["media"]["ebookFile"] = unquote(file.removesuffix("/status"))
         elif (method, act) == ("PATCH", "media"):
             item["media"]["metadata"] |= json.loads(body)["metadata"]
         elif (method, act) == ("POST", "chapters"):
@@ -155,6 +168,8 @@ def serving() -> Iterator[Server]:
             data = b"OK" if answer is None else json.dumps(answer).encode()
             self.send_response(status)
             self.send_header("Content-Length", str(len(data)))
+            if status == 301:
+                self.send_header("Location", "https://example.org/path")
             self.end_headers()
             self.wfile.write(data)
 

@@ -79,7 +79,11 @@ def deliver(
             on_progress=lambda share: line("sending", share),
         )
     _print_delivery(delivery, str(display_path(place) if isinstance(place, Path) else place))
-    if chosen_layout and chosen_layout.advice:
+    for feed in layouts.list_old_feeds(items):
+        err.print(
+            f"{display_path(feed)} is older than its episodes: `narrator feed` makes it again"
+        )
+    if chosen_layout and chosen_layout.advice and isinstance(place, Path):
         out.print(_advice(chosen_layout, place, items))
 
 
@@ -87,6 +91,7 @@ def _deliver_to_server(
     book: Path, to: str, library_name: str, profile: str, *, replace: bool
 ) -> None:
     """Sends a book to a library of Audiobookshelf. Raises EnvironmentFailed, UsageError."""
+    from narrator.delivery.finish import book_facts
     from narrator.delivery.shelves import audiobookshelf, layouts, sending
 
     planned = load_plan(book)
@@ -110,7 +115,7 @@ def _deliver_to_server(
             on_progress=lambda share: line("sending", share),
         )
         line("waiting for the server's scan", 0)
-        changes = shelf.finish(planned.project.facts, layouts.list_marks(planned, items))
+        changes = shelf.finish(book_facts(planned), layouts.list_marks(planned, items))
     _print_delivery(delivery, f"{place} {'/'.join(shelf.parts)}")
     if changes:
         out.print(f"set there: {', '.join(changes)}")
@@ -163,6 +168,6 @@ def _print_delivery(delivery: Delivery, place: str) -> None:
     out.print(f"{place}: {pluralize(len(delivery.sent), 'file')} sent{unchanged}")
 
 
-def _advice(layout: Layout, place: Path | str, items: list[Item]) -> str:
+def _advice(layout: Layout, place: Path, items: list[Item]) -> str:
     suffix = items[0].source.suffix[1:]
-    return layout.advice.format(suffix=suffix, folder=f"{place}/{Path(items[0].name).parent}")
+    return layout.advice.format(suffix=suffix, folder=place / Path(items[0].name).parent)

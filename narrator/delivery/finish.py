@@ -193,7 +193,7 @@ def _book_audio(book: RenderedBook, sounds: Sequence[ChapterAudio]) -> export.Bo
     """Returns the sound of a book, or of some of its chapters."""
     return export.BookAudio(
         sounds,
-        _book_facts(book),
+        book_facts(book),
         total=len(book.chapters),
         channels=book_channels(book.project, [step.chunk for step in book.steps]),
         silent=len(book.chapters) - len(spoken_chapters(book)),
@@ -299,7 +299,7 @@ def _write_companions(
 
     A read-along book is made only of the whole book.
     """
-    output, tags = book.project.manifest.output, _book_facts(book)
+    output, tags = book.project.manifest.output, book_facts(book)
     if not output.companions:
         return companions.WrittenCompanions((), ())
     source_name = book.project.manifest.source
@@ -385,7 +385,7 @@ def _shared_facts(book: RenderedBook, channels: int) -> dict[str, Any]:
         "settings": [_profile_settings(profile) for profile in project.deliveries],
         "channels": channels,
         "sample": (project.manifest.output.sample or Sample()).model_dump(),
-        "tags": _book_facts(book).recipe(),
+        "tags": book_facts(book).recipe(),
         "mark": project.manifest.output.mark,
         "cover": keys.file_content(cover) if cover else None,
     }
@@ -484,7 +484,7 @@ def _cut_sample(
     )
 
 
-def _book_facts(book: RenderedBook) -> BookFacts:
+def book_facts(book: RenderedBook) -> BookFacts:
     """Returns the facts of a book, with the published rights in its voices in the description;
     drafts name the draft voice as narrator."""
     facts, manifest = book.project.facts, book.project.manifest

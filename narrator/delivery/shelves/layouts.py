@@ -14,6 +14,7 @@ from narrator import files
 from narrator.delivery import products
 from narrator.delivery.export import book_name
 from narrator.delivery.export.names import path_of
+from narrator.delivery.finish import book_facts
 from narrator.delivery.layout import RenderedBook, spoken_chapters
 from narrator.delivery.output_manifest import MadeFile, content_facts
 from narrator.delivery.shelves.sending import Item, Step
@@ -94,7 +95,7 @@ def arrange(book: RenderedBook, layout: Layout, profile_name: str = "") -> list[
     as the layout, or the first that fits. Raises StorageError, UsageError where finished files are
     missing, outdated or altered.
     """
-    facts = book.project.facts
+    facts = book_facts(book)
     made_files = dict(products.open_output_manifest(book.folders).finished())
     profile, sounds = _choose_sounds(book, layout, profile_name, made_files)
     stem = _book_stem(book, profile)
@@ -173,6 +174,16 @@ def mirror(book: RenderedBook) -> list[Item]:
     return [_item(path, path.relative_to(root).as_posix(), is_feed=path in feeds) for path in paths]
 
 
+def list_old_feeds(items: Sequence[Item]) -> list[Path]:
+    """Returns feeds that were made before sound that is sent with them. Raises StorageError."""
+    times = dict[Path, float]()
+    for item in items:
+        with files.translating_errors(item.source):
+            times[item.source] = item.source.stat().st_mtime
+    latest = max((times[item.source] for item in items if item.step == Step.SOUND), default=0.0)
+    return [item.source for item in items if item.step == Step.FEED and times[item.source] < latest]
+
+
 def _item(path: Path, name: str, *, is_feed: bool = False) -> Item:
     """Returns a file to send. Raises StorageError."""
     with files.translating_errors(path):
@@ -225,7 +236,7 @@ def _choose_sounds(
 
 def _book_stem(book: RenderedBook, profile: Profile) -> Path:
     """Returns the path of the whole book in a profile's folder, without its ending."""
-    name = book_name(profile.book_name, book.project.facts)
+    name = book_name(profile.book_name, book_facts(book))
     return book.folders.finished / profile.name / name
 
 
@@ -294,7 +305,7 @@ def _write_opf(book: RenderedBook) -> Path:
     """Writes the facts of a book for Calibre into `build`; returns the file. Raises
     StorageError."""
     path = book.folders.work("delivered") / "metadata.opf"
-    data = build_opf(book.project.facts).encode()
+    data = build_opf(book_facts(book)).encode()
     with files.translating_errors(path):
         path.parent.mkdir(parents=True, exist_ok=True)
     files.write(path, data)

@@ -45,6 +45,7 @@ def test_a_book_is_an_item_with_its_facts(deliver, server):
     assert item["media"]["metadata"] == {
         "title": "The Ferry",
         "authors": [{"name": "A. Author"}],
+        "narrators": ["draft voice"],
         "series": [{"name": "Ferries", "sequence": "2"}],
         "language": "en",
     }
@@ -149,6 +150,8 @@ def test_a_book_that_was_deleted_there_is_sent_again(deliver, server):
         ("a-wrong-token", "admin", (), "does not take the token in AUDIOBOOKSHELF_TOKEN: make one"),
         ("", "admin", (), "the environment has no AUDIOBOOKSHELF_TOKEN"),
         (None, "user", (), "is of a user who is no admin"),
+        (None, "forbidden", (), "they need the rights to upload, update and delete"),
+        (None, "elsewhere", (), "sends elsewhere to example.org (301), which is not followed"),
         (None, "admin", ("--library", "Bocks"), "no library 'Bocks' for books; there are 'Books'"),
         (None, "admin", ("--layout", "plex"), "for Audiobookshelf, which has one layout"),
     ],
@@ -164,6 +167,7 @@ def test_what_is_wrong_is_one_line_with_what_to_do(
     (line,) = [line for line in log.splitlines() if line.startswith("error:")]
     assert message in line
     assert not server.folders
+    assert "example.org/path" not in line
     assert "token-of-an-admin" not in said + log
     assert "a-wrong-token" not in said + log
 
@@ -182,6 +186,16 @@ def test_a_wrong_address_is_one_line_with_what_to_do(narrator, finished, server,
     (line,) = [line for line in log.splitlines() if line.startswith("error:")]
     assert message in line
     assert "hush" not in said + log
+
+
+def test_a_read_along_that_replaced_another_is_the_one_to_read(deliver, server, finished, narrator):
+    deliver()
+    (item,) = server.items.values()
+    assert item["media"]["ebookFile"] == f"{FOLDER}/{EPUB}"
+    finished.write_text(MANIFEST.replace("The Ferry", "The Rope"))
+    narrator("export", finished, "--draft")
+    deliver()
+    assert item["media"]["ebookFile"] == f"{FOLDER}/{EPUB}".replace("- The Ferry", "- The Rope")
 
 
 def test_the_token_is_in_no_file(deliver, server, finished):

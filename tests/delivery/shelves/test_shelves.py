@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -50,6 +51,33 @@ def test_without_a_layout_the_folder_is_sent_as_it_is(narrator, finished, shelf)
     (finished.parent / "build/draft/.hidden").write_bytes(b"mine")
     assert narrator("deliver", finished, "--draft", "--to", shelf)[0] == 0
     assert names(shelf) == names(finished.parent / "build/draft") - {".hidden"}
+
+
+def test_a_feed_that_is_older_than_its_episodes_is_named(narrator, finished, shelf):
+    folder = finished.parent / "build/draft"
+    facts = ("--base-url", "https://example.org/", "--description", "A story.")
+    assert narrator("feed", folder, "--draft", *facts)[0] == 0
+    command = ("deliver", finished, "--draft", "--to", shelf)
+    code, said, log = narrator(*command)
+    assert code == 0
+    assert said.splitlines()[-2].startswith("feed.xml  ")
+    assert "older" not in log
+    os.utime(folder / "feed.xml", (1, 1))
+    assert "feed.xml is older than its episodes: `narrator feed` makes" in narrator(*command)[2]
+
+
+def test_a_feed_without_its_episodes_is_not_sent(narrator, finished, shelf):
+    folder = finished.parent / "build/draft"
+    facts = ("--base-url", "https://example.org/", "--description", "A story.", "--chapters")
+    narrator("feed", folder, "--draft", *facts)
+    finished.write_text(MANIFEST.replace("files: both", "files: book"))
+    feed = (folder / "feed.xml").read_bytes()
+    narrator("export", finished, "--draft")
+    (folder / "feed.xml").write_bytes(feed)
+    code, _, log = narrator("deliver", finished, "--draft", "--to", shelf)
+    assert code == 2
+    assert "which is not there: `narrator feed` makes it again" in log
+    assert not names(shelf)
 
 
 def test_twice_delivered_is_once_there(narrator, finished, shelf):
