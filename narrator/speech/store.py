@@ -603,9 +603,18 @@ def _parse_record(row: Mapping[str, Any]) -> Record:
     return Record(**{**row, "faults": tuple(row["faults"])})
 
 
+def _record_row(record: Record) -> dict[str, Any]:
+    """Returns the fields of a record. A score only where there is one: earlier versions know none,
+    and would take the whole record for damaged."""
+    row = asdict(record)
+    if not record.score:
+        del row["score"]
+    return row
+
+
 def _take_row(entry: _JournalEntry) -> dict[str, Any]:
     return {
-        "record": asdict(entry.record),
+        "record": _record_row(entry.record),
         "sha256": entry.sha256,
         "size": entry.size,
         "mtime": entry.mtime_ns,
@@ -653,7 +662,7 @@ def _pack(record: Record, flac_bytes: bytes, state: bytes) -> bytes:
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_STORED) as archive:
         for name, content in (
-            ("record.json", json.dumps(asdict(record), ensure_ascii=False, indent=1).encode()),
+            ("record.json", json.dumps(_record_row(record), ensure_ascii=False, indent=1).encode()),
             ("audio.flac", flac_bytes),
             ("latents.npy", state),
         ):

@@ -147,6 +147,15 @@ def test_a_take_whose_row_a_kill_prevented_is_still_to_be_compared(tmp_path):
         assert resumed.uncompared == {KEY}
 
 
+def test_a_take_without_a_score_has_the_fields_that_earlier_versions_know(tmp_path):
+    store_take(tmp_path)
+    stored = file_of(tmp_path).read_bytes() + (tmp_path / "journal.jsonl").read_bytes()
+    assert b"score" not in stored
+    scored = Store.open(tmp_path, writing=True).put(replace(record(), score={"pace": 1.5}), sound())
+    assert Store.open(tmp_path).find(KEY) == scored
+    assert scored.score == {"pace": 1.5}
+
+
 def test_the_same_answer_asked_for_again_is_one_try(tmp_path):
     store = Store.open(tmp_path, writing=True)
     assert [store.put_try(record(), sound(seed))[0] for seed in (0, 1, 0)] == [1, 2, 1]
