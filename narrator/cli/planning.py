@@ -55,6 +55,10 @@ _MAX_LISTED_DAMAGED = 12
 """Chunks with damaged takes that are named in the line about them."""
 
 
+_MAX_CORRECTED = 20
+"""Corrected takes that are listed."""
+
+
 @app.command()
 def plan(
     book: Book = Path("book.yaml"),
@@ -123,6 +127,8 @@ def print_plan(book: BookPlan, as_json: bool, list_chunks: bool = False) -> None
     print_machines(clusters)
     _print_costs(costs)
     if book.project.manifest.checks.best_of > 1:
+        if len(book.todo) < len(book.steps):
+            out.print("best_of: takes that exist stay; `render --force` makes them anew")
         for engine in book.speaking:
             if not engine.is_random:
                 out.print(f"best_of: {engine.name} has one reading of a text, and is asked once")
@@ -361,8 +367,12 @@ def status(
         if as_json:
             out.print_json(data=steadiness_json(measured))
         else:
-            print_steadiness(measured)
+            take_count = len({s.key for s in planned.steps if planned.takes.current(s)})
+            print_steadiness(measured, take_count)
             _print_corrections(planned)
+            if not take_count:
+                hints = describe_other_takes(planned, planned.steps[:1], "status --steadiness")
+                out.print(*hints.values())
             if outliers := measured.outliers:
                 out.print(f"{outliers[0].step.id}: {describe_retake(planned, [outliers[0].step])}")
         return
@@ -377,13 +387,16 @@ def status(
 
 
 def _print_corrections(book: BookPlan) -> None:
-    """Prints the number of takes that are corrected for delivery; they are compared as spoken."""
+    """Prints the takes that are corrected for delivery; they are compared as spoken."""
     from narrator.delivery import layout
 
-    if count := len(layout.corrections(book, book.steps)):
+    if corrections := layout.corrections(book, book.steps):
+        count, rows = len(corrections), list(corrections.items())
+        listed = ", ".join(f"{name} {correction}" for name, correction in rows[:_MAX_CORRECTED])
+        more = f" and {count - _MAX_CORRECTED} more" if count > _MAX_CORRECTED else ""
         out.print(
-            f"{pluralize(count, 'take')} {'is' if count == 1 else 'are'} corrected in the files; "
-            "`narrator why CHUNK` says how"
+            f"{pluralize(count, 'take')} {'is' if count == 1 else 'are'} corrected in the files: "
+            f"{listed}{more}"
         )
 
 

@@ -37,6 +37,7 @@ def measure_steadiness(book: BookPlan, *, quiet: bool) -> Steadiness:
 def steadiness_json(steadiness: Steadiness) -> dict[str, object]:
     """Returns all figures, by speaker, chapter and take."""
     return {
+        "unsteadiness": round(steadiness.unsteadiness, 3),
         "drift": None if steadiness.drift is None else round(steadiness.drift, 3),
         "compared": len(steadiness.takes),
         "too_few": list(steadiness.too_few),
@@ -78,8 +79,12 @@ def _rounded(figures: Mapping[str, float]) -> dict[str, float]:
     return {name: round(figure, 3) for name, figure in figures.items()}
 
 
-def print_steadiness(steadiness: Steadiness) -> None:
-    """Prints what is usual for each speaker, and where a voice leaves it."""
+def print_steadiness(steadiness: Steadiness, take_count: int) -> None:
+    """Prints what is usual for each speaker, and where a voice leaves it, in a book with this many
+    takes."""
+    if not take_count:
+        out.print("Nothing is rendered yet.")
+        return
     if not steadiness.speakers:
         out.print("No speaker has enough takes of two seconds or more to compare.")
         return
@@ -87,12 +92,15 @@ def print_steadiness(steadiness: Steadiness) -> None:
     _print_chapters(steadiness)
     _print_trends(steadiness)
     _print_outliers(steadiness)
-    if steadiness.too_few:
-        out.print(f"too few takes to tell: {', '.join(steadiness.too_few)}")
-    if steadiness.drift is None:
-        out.print("drift: no speaker has two chapters to compare")
-    else:
-        out.print(f"drift over the book: {steadiness.drift:.2f} (at 1, chapters differ audibly)")
+    if uncompared := take_count - len(steadiness.takes):
+        few = f", or of too few: {', '.join(steadiness.too_few)}" if steadiness.too_few else ""
+        out.print(f"not compared: {pluralize(uncompared, 'take')} of less than two seconds{few}")
+    if steadiness.drift is not None:
+        out.print(f"drift from chapter to chapter: {steadiness.drift:.2f} (at 1, it is audible)")
+    out.print(
+        f"unsteadiness of the book, with single takes: {steadiness.unsteadiness:.2f} (compare "
+        "renders by it; less is steadier)"
+    )
 
 
 def _print_speakers(steadiness: Steadiness) -> None:
@@ -159,7 +167,8 @@ def _print_outliers(steadiness: Steadiness) -> None:
         out.print(f"None of {pluralize(len(steadiness.takes), 'take')} sticks out.")
         return
     out.print(f"{pluralize(len(outliers), 'take')} of {len(steadiness.takes):,} stick out:")
-    for outlier in outliers[:MAX_LISTED_OUTLIERS]:
+    worst_first = sorted(outliers, key=lambda outlier: -outlier.height)
+    for outlier in worst_first[:MAX_LISTED_OUTLIERS]:
         step = outlier.step
         reasons = "; ".join(deviation.message for deviation in outlier.reasons)
         out.print(f"  {step.id}  {step.chunk.speaker}  “{shorten(step.text, 40)}”  {reasons}")

@@ -66,6 +66,7 @@ def list_takes(
             f"{step.id}  {source_location(step.chunk)}  {step.chunk.speaker}: {step.chunk.text}"
         )
         out.print(_tries_table(tries) if tries else hints.get(step.id, "nothing was spoken yet"))
+        _print_scores(tries)
         if sounds is not None:
             for path in retakes.write_sounds(planned, step, tries, sounds):
                 out.print(str(display_path(path)))
@@ -91,12 +92,7 @@ def _try_json(chunk_try: Try) -> dict[str, object]:
 
 
 def _tries_table(tries: Sequence[Try]) -> Table:
-    from narrator.speech import scores
-
     table = Table("try", "", "seconds", "of expected", "dB", "seed", "with", box=None)
-    are_scored = any(chunk_try.record.score for chunk_try in tries)
-    if are_scored:
-        table.add_column("score, by its terms")
     for chunk_try in tries:
         record = chunk_try.record
         state = "pinned" if chunk_try.pinned else "in use" if chunk_try.in_use else ""
@@ -114,9 +110,19 @@ def _tries_table(tries: Sequence[Try]) -> Table:
             f"{record.level:.1f}",
             f"{record.seed}+{record.attempt}" if record.noise else "",
             " ".join(filter(None, (record.mode, settings))),
-            *([scores.describe(record.score) if record.score else ""] if are_scored else ()),
         )
     return table
+
+
+def _print_scores(tries: Sequence[Try]) -> None:
+    """Prints the scores by which tries were chosen, with their terms."""
+    from narrator.speech import scores
+
+    scored = [chunk_try for chunk_try in tries if chunk_try.record.score]
+    if scored:
+        out.print("scores, the lower the better:")
+    for chunk_try in scored:
+        out.print(f"  try {chunk_try.number}  {scores.describe(chunk_try.record.score)}")
 
 
 @app.command()

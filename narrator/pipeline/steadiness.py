@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -119,8 +120,19 @@ class Steadiness:
         return [take for take in self.takes if take.reasons]
 
     @property
+    def unsteadiness(self) -> float:
+        """The figure of the book, by which renders can be compared: chapters and single takes.
+
+        Root of the squared `drift` and the mean square of the takes that stick out, each by its
+        largest deviation, in noticeable deviations; those that do not count as 0.
+        """
+        squares = [max((d.share**2 for d in take.reasons), default=0.0) for take in self.takes]
+        mean_square = sum(squares) / max(1, len(squares))
+        return math.hypot(self.drift or 0.0, math.sqrt(mean_square))
+
+    @property
     def drift(self) -> float | None:
-        """The figure of the book: how far chapters lie from their speakers' usual voice.
+        """How far chapters lie from their speakers' usual voice.
 
         Root mean square over chapters, weighted by their seconds, and over their `shares`, in
         noticeable deviations: at 1, chapters differ as much as listeners notice. None where no

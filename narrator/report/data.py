@@ -282,6 +282,7 @@ def _steadiness_row(facts: ProjectFacts) -> Row:
     usual = [take for take in steadiness.takes if not take.reasons]
     return {
         "drift": steadiness.drift,
+        "unsteadiness": steadiness.unsteadiness,
         "spreads": MAX_SPREADS,
         "count": len(steadiness.takes),
         "unmeasured": steadiness.unmeasured,

@@ -403,8 +403,8 @@ def find_outliers(
 ) -> tuple[Fault, ...]:
     """Lists faults of a take that is good by itself but far from its speaker's other takes.
 
-    `figures`: the `TakeFigures` of its record; `deviations`: of its voice from what is usual for
-    the speaker; the other arguments as for `examine`.
+    `figures`: the `TakeFigures` of its record; `deviations`: those of its voice from what is usual
+    for the speaker that count; the other arguments as for `examine`.
     """
     take_figures = TakeFigures(**figures)
     expected_seconds = take_figures.seconds / take_figures.ratio if take_figures.ratio else 0.0
@@ -417,7 +417,7 @@ def find_outliers(
     )
     speaker_checks = (check for check in CHECKS if check.concerns == "speaker")
     faults = [fault for check in speaker_checks if (fault := check.find(take))]
-    if messages := [deviation.message for deviation in deviations if deviation.is_glaring]:
+    if messages := [deviation.message for deviation in deviations]:
         faults.append(_fault("voice", ", ".join(messages)))
     return tuple(faults)
 

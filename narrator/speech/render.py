@@ -325,11 +325,21 @@ class _RenderLoop:
                 continue
             if faults := self._outlier_faults(step, record):
                 has_rejected = True
-                self._reject(step, record, faults)
+                self._reject(step, record, faults, self._find_substitute(step, record))
+            elif self.rules.best_of > 1:
+                faults = self._outlier_faults(step, record, is_strict=True)
+                if faults and (substitute := self._find_substitute(step, record, is_strict=True)):
+                    has_rejected = True
+                    self._reject(step, record, faults, substitute)
         return has_rejected
 
-    def _outlier_faults(self, step: Step, record: Record) -> tuple[checks.Fault, ...]:
-        """Returns the faults of a good take, or try, that is far from its speaker's others."""
+    def _outlier_faults(
+        self, step: Step, record: Record, *, is_strict: bool = False
+    ) -> tuple[checks.Fault, ...]:
+        """Returns the faults of a good take, or try, that is far from its speaker's others.
+
+        `is_strict`: whatever sticks out is a fault, for takes that another good try can replace.
+        """
         medians = self.speaker_medians[step.voice.speaker]
         usual, take = self.usual_voices.get(voice_name(step)), VoicedTake.of(record)
         return checks.find_outliers(
@@ -337,15 +347,21 @@ class _RenderLoop:
             median_level=medians.level,
             max_deviation=self.rules.loudness,
             median_ratio=medians.ratio,
-            deviations=_render_deviations(usual, take),
+            deviations=_faulty_deviations(usual, take, is_strict=is_strict),
         )
 
-    def _reject(self, step: Step, record: Record, faults: tuple[checks.Fault, ...]) -> None:
-        """Turns a stored take into a faulty try, and replaces it: by the next best good try that is
-        no outlier, else by further tries."""
+    def _reject(
+        self,
+        step: Step,
+        record: Record,
+        faults: tuple[checks.Fault, ...],
+        substitute: int | None,
+    ) -> None:
+        """Turns a stored take into a faulty try, and replaces it: by the number of a good try, else
+        by further tries."""
         number = self.store.reject(step.key, tuple(map(str, faults)))
         self.result.seconds -= record.seconds
-        if substitute := self._find_substitute(step, record):
+        if substitute:
             settled = self.store.settle(step.key, substitute, tries=record.tries, wall=record.wall)
             self.result.seconds += settled.seconds
         else:
@@ -372,22 +388,30 @@ class _RenderLoop:
         action = job.attempts.note_answer(answer)
         self._do_action(job, tuple(map(str, faults)), action)
 
-    def _find_substitute(self, step: Step, rejected: Record) -> int | None:
-        """Returns the number of the best good try, with the same prompt, that is no outlier."""
+    def _find_substitute(
+        self, step: Step, rejected: Record, *, is_strict: bool = False
+    ) -> int | None:
+        """Returns the number of the best good try, with the same prompt, that is no outlier; those
+        that are become faulty ones."""
         if self.rules.best_of == 1:
             return None
         tries = self.store.tries(step.key)
         # a substitute that was rejected in its turn is there twice: without faults, and with them
         bad = {record.content for record in tries.values() if record.faults}
-        candidates = [
-            (scores.total(record.score), number)
-            for number, record in tries.items()
-            if record.content not in bad
-            and record.text == step.text
-            and record.prompted_by == rejected.prompted_by
-            and (record.seed, record.parameters) == (rejected.seed, rejected.parameters)
-            and not self._outlier_faults(step, record)
-        ]
+        bad.add(rejected.content)
+        candidates: list[tuple[float, int]] = []
+        for number, record in tries.items():
+            if (
+                record.content in bad
+                or record.text != step.text
+                or record.prompted_by != rejected.prompted_by
+                or (record.seed, record.parameters) != (rejected.seed, rejected.parameters)
+            ):
+                continue
+            if faults := self._outlier_faults(step, record):
+                self.store.mark_try(step.key, number, tuple(map(str, faults)))
+            elif not (is_strict and self._outlier_faults(step, record, is_strict=True)):
+                candidates.append((scores.total(record.score), number))
         return min(candidates)[1] if candidates else None
 
     def _next_job(self) -> ChunkJob | None:
@@ -616,11 +640,17 @@ def _place_of(step: Step) -> tuple[str, str, int, float]:
     return step.id, step.key, step.chapter, step.expected
 
 
-def _render_deviations(usual: UsualVoice | None, take: VoicedTake | None) -> list[Deviation]:
-    """Returns the deviations that a render judges; loudness has a check, with its own limit."""
+def _faulty_deviations(
+    usual: UsualVoice | None, take: VoicedTake | None, *, is_strict: bool
+) -> list[Deviation]:
+    """Returns the deviations for which a render rejects a take."""
     if usual is None or take is None:
         return []
-    return [deviation for deviation in usual.deviations(take) if deviation.measure != LOUDNESS]
+    deviations = usual.deviations(take)
+    if is_strict:
+        return [deviation for deviation in deviations if deviation.sticks_out]
+    # loudness has a check, with its own limit
+    return [d for d in deviations if d.is_glaring and d.measure != LOUDNESS]
 
 
 def _log_take(step: Step, record: Record) -> None:

@@ -411,6 +411,13 @@ class Store:
         record, flac_bytes, state = self._read_take(key)
         return self._write_take(replace(record, faults=faults), flac_bytes, state)
 
+    def mark_try(self, key: str, number: int, faults: tuple[str, ...]) -> None:
+        """Replaces the faults of a try. Raises DamagedTake, StorageError."""
+        record, flac_bytes, state = self._read_try(key, number)
+        path = self._try_path(key, number)
+        with files.translating_errors(path):
+            files.write(path, _pack(replace(record, faults=faults), flac_bytes, state))
+
     def tries(self, key: str) -> dict[int, Record]:
         """Returns the stored tries of a step, by number; damaged ones are left out."""
         records: dict[int, Record] = {}

@@ -743,4 +743,11 @@ def test_status_shows_whether_voices_hold(narrator, drafted):
     assert facts["compared"] == sum(row["takes"] for row in facts["speakers"])
     code, said, _ = narrator("status", drafted, "--draft", "--steadiness")
     assert code == 0
-    assert "drift" in said or "enough takes" in said
+    assert "unsteadiness of the book" in said or "enough takes" in said
+
+
+def test_status_without_takes_says_so_and_who_has_spoken(narrator, drafted):
+    code, said, _ = narrator("status", drafted, "--steadiness")
+    assert code == 0
+    assert said.startswith("Nothing is rendered yet.")
+    assert "the draft voice has" in said

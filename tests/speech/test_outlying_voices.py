@@ -217,6 +217,27 @@ def test_the_next_best_try_replaces_an_outlier(tmp_path):
     assert len(engine.requests) == 3 * len(report.plan.steps)  # nothing was asked again
 
 
+def test_of_several_tries_one_that_sticks_out_gives_way_to_one_that_does_not(tmp_path):
+    """Two of three tries at a sentence are 5 dB louder, which is no fault yet."""
+
+    def loud(request: Request) -> Speech:
+        speech = buzz(request, 120 + request.attempt)
+        is_loud = any(word in request.text for word in OTHER_VOICES) and request.attempt < 2
+        return replace(speech, samples=speech.samples * (10 ** (5 / 20) if is_loud else 1))
+
+    path = written(tmp_path, BEST_OF)
+    engine = HumEngine(voice=loud)
+    report, _ = books.speak(path, engine)
+    assert not report.doubtful
+    assert len(engine.requests) == 3 * len(report.plan.steps)
+    for step in report.plan.steps:
+        if any(word in step.text for word in OTHER_VOICES):
+            take, *others = [kept.record for kept in retakes.tries_of(report.plan, step)]
+            assert take.attempt == 2
+            first_fault = next(fault for other in others for fault in other.faults)
+            assert "louder than this speaker usually is" in first_fault
+
+
 def test_a_disk_that_fills_up_costs_no_try_that_would_replace_an_outlier(tmp_path, monkeypatch):
     path = written(tmp_path, BEST_OF)
     put_try = Store.put_try

@@ -308,6 +308,7 @@ function steadiness({ steadiness: all, speech_seconds: length }, hands) {
       [
         `How near each line comes to sticking out from how its speaker usually sounds. Lines above 1 stick out, and are circles: they differ by more than listeners notice, and by more than ${all.spreads} times what this speaker usually varies. The height is the smaller of the two, in whichever of pitch, pace, loudness, timbre and the others is highest.`,
         all.drift === null ? "" : ` Chapters drift by ${all.drift.toFixed(2)}.`,
+        ` The unsteadiness of the book is ${all.unsteadiness.toFixed(2)}; less is steadier.`,
         all.trends.length ? ` Voices that change from beginning to end: ${[...new Set(all.trends.map(({ speaker }) => speaker))].join(", ")} (last in the numbers).` : "",
         all.unmeasured ? ` ${counted(all.unmeasured, "line")} of an earlier version are not measured.` : "",
         all.too_few.length ? ` Too few lines to tell: ${all.too_few.join(", ")}.` : "",
