@@ -514,8 +514,6 @@ def _troubles(
 
 def _rivals(record: Record, tries: Sequence[Record]) -> list[Record]:
     """Returns the good tries among which a render chose a take; those by hand have other seeds."""
-    if not record.score:
-        return []
     return [attempt for attempt in tries if not attempt.faults and attempt.seed == record.seed]
 
 
@@ -534,7 +532,9 @@ def _trouble(
     if record:
         rivals = _rivals(record, tries)
         tries = [attempt for attempt in tries if attempt not in rivals]
-        requests = record.tries - len(rivals)
+        bad_tries = [other for other in tries if other.faults and other.seed == record.seed]
+        # tries may lie there that the take's own render did not ask for
+        requests = max(record.tries - len(rivals), record.halves + len(bad_tries))
     if requests == 1 and tries and not faults:
         return Trouble(place, "spoken again by hand", 1 + len(tries), ())
     unpinned = tries and not step.pinned

@@ -122,6 +122,21 @@ def test_what_is_spoken_again_by_hand_counts(tmp_path):
     assert (trouble.tries, found.retries, found.chapters[0].retries) == (3, 2, 2)
 
 
+def test_good_tries_of_an_earlier_choice_are_no_requests_of_the_take(tmp_path):
+    def fault(request: Request) -> Speech | None:
+        is_bad = SLOW in request.text and request.attempt == 0
+        return replace(hum(request), samples=np.zeros(RATE, np.float32)) if is_bad else None
+
+    for best_of in (5, 2):
+        path = books.write(tmp_path, f"{books.MANIFEST}checks: {{best_of: {best_of}}}\n")
+        report, _ = books.speak(path, HumEngine(fault=fault))
+        for step in report.plan.steps:
+            (path.parent / "build/store" / step.key[:2] / f"{step.key}.take").unlink()
+    books.speak(path, HumEngine(fault=fault))
+    [trouble] = facts.gather(books.plan(path, HumEngine()), NOW).troubles
+    assert (trouble.outcome, trouble.tries) == ("good in the end", 2)
+
+
 @pytest.mark.parametrize("strict", quick([False, True], False))
 def test_a_doubtful_chunk_is_shown_with_its_faults(strict, tmp_path):
     def fault(request: Request) -> Speech | None:
