@@ -37,7 +37,7 @@ def measure_steadiness(book: BookPlan, *, quiet: bool) -> Steadiness:
 def steadiness_json(steadiness: Steadiness) -> dict[str, object]:
     """Returns all figures, by speaker, chapter and take."""
     return {
-        "unsteadiness": round(steadiness.unsteadiness, 3),
+        "unsteadiness": round(steadiness.unsteadiness, 3) if steadiness.takes else None,
         "drift": None if steadiness.drift is None else round(steadiness.drift, 3),
         "compared": len(steadiness.takes),
         "too_few": list(steadiness.too_few),

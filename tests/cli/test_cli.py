@@ -741,6 +741,7 @@ def test_status_shows_whether_voices_hold(narrator, drafted):
     assert code == 0
     facts = json.loads(said)
     assert facts["compared"] == sum(row["takes"] for row in facts["speakers"])
+    assert (facts["unsteadiness"] is None) == (not facts["compared"])  # 0 is a steady book
     code, said, _ = narrator("status", drafted, "--draft", "--steadiness")
     assert code == 0
     assert "unsteadiness of the book" in said or "enough takes" in said
