@@ -6,7 +6,7 @@
 #   make pages     the studio's page, in a browser
 #   make lint      what CI checks before the tests        make format     mend what can be mended
 #   make wheel     build it, install it alone, use it     make sdist      the archive of sources
-#   make docs      docs/manifest.md from the schema
+#   make docs      docs/manifest.md from the schema        make site       the docs as a site
 #   make bench     benchmarks                             make parity     compare with the official model
 #   make parity-cosyvoice2    the second model, with numbers of its official one
 #   make parity-kokoro        the third model, likewise, and its published weights
@@ -26,7 +26,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check -q
 DEMO := projects/eleven-minutes-fast
 
-.PHONY: demo test test-all pages wheel sdist lint format docs bench cast-model corpus parity \
+.PHONY: demo test test-all pages wheel sdist lint format docs site bench cast-model corpus parity \
   parity-cosyvoice2 parity-kokoro speech clean
 .DEFAULT_GOAL := demo
 
@@ -81,6 +81,11 @@ lint: $(VENV)/.lint
 format: $(VENV)/.lint
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
+
+# The docs as a site, with search, in dist/site; a link that leads nowhere fails.
+site: $(VENV)/.docs
+	$(BIN)/python -m tests.docs_site dist/site-source
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 
 docs: $(VENV)/.test
 	$(BIN)/python -m tests.manifest_page
@@ -169,6 +174,10 @@ $(VENV)/.pages: $(VENV)/.test
 
 $(VENV)/.lint: $(VENV)/.made pyproject.toml
 	$(PIP) install -e '.[cluster,studio,lint]'
+	@touch $@
+
+$(VENV)/.docs: $(VENV)/.made pyproject.toml
+	$(PIP) install -e '.[docs]'
 	@touch $@
 
 $(VENV)/.speech: $(VENV)/.test benchmarks/speech.txt
