@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -50,7 +51,7 @@ def deliver(
     from narrator.delivery.shelves import layouts, sending
 
     chosen_layout = _find_layout(layout)
-    if to.startswith(("http://", "https://")):
+    if to.casefold().startswith(("http://", "https://")):
         if layout not in ("", "audiobookshelf"):
             raise UsageError("--to with an address is for Audiobookshelf, which has one layout")
         _deliver_to_server(book, to, library, profile, replace=replace)
@@ -131,6 +132,11 @@ def _open_shelf(to: str) -> tuple[Shelf, Path | str]:
     if to.startswith(rclone.SCHEME):
         remote = rclone.RcloneShelf.parse(to)
         return remote, f"{rclone.SCHEME}{remote.target}"
+    if re.match(r":|[A-Za-z][\w+.-]*://", to):  # it may hold a password
+        raise UsageError(
+            "--to takes a folder, rclone:REMOTE:PATH, or the http(s) address of an Audiobookshelf; "
+            "other places are reached by rclone, as a remote in its configuration"
+        )
     folder = Path(os.path.abspath(Path(to).expanduser()))
     if not folder.is_dir():
         raise UsageError(f"{to} is no folder: make it, or mount it, first")
@@ -163,7 +169,7 @@ def _print_delivery(delivery: Delivery, place: str) -> None:
     for item in delivery.sent:
         out.print(f"{item.name}  {format_bytes(item.size)}")
     for name in delivery.removed:
-        out.print(f"{name}  removed: it is delivered no more")
+        out.print(f"{name}  removed: it is no longer part of the delivery")
     unchanged = f", {pluralize(delivery.unchanged, 'file')} unchanged" if delivery.unchanged else ""
     out.print(f"{place}: {pluralize(len(delivery.sent), 'file')} sent{unchanged}")
 

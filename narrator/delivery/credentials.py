@@ -132,10 +132,12 @@ def read_credentials(path: Path) -> tuple[str, bool]:
             reader = c2pa.Reader.try_create(media_type, file)
             if reader is None:
                 return "none", True
-            is_intact = reader.get_validation_state() in ("Valid", "Trusted")
+            state = reader.get_validation_state()
+            is_intact = state in ("Valid", "Trusted")
             manifest: dict[str, Any] = reader.get_active_manifest() or {}
     except (c2pa.C2paError, OSError) as error:
         return f"unreadable: {error}", False
     signature = manifest.get("signature_info") or {}
     signer = signature.get("common_name") or signature.get("issuer") or "an unknown signer"
-    return f"signed by {signer}{'' if is_intact else ', altered since'}", is_intact
+    doubt = "" if is_intact else f", {state}: altered since, or its certificate has ended"
+    return f"signed by {signer}{doubt}", is_intact

@@ -143,7 +143,10 @@ def test_a_flipped_bit_and_a_lost_signature_are_found(home: Path, tmp_path: Path
     content[len(content) // 2] ^= 1
     path.write_bytes(content)
     found = check(path)
-    assert (found.figure, found.ok) == ("signed by A Publisher, altered since", False)
+    assert (found.figure, found.ok) == (
+        "signed by A Publisher, Invalid: altered since, or its certificate has ended",
+        False,
+    )
     tags = mutagen.File(path)
     tags.tags.delall("GEOB")
     tags.save()

@@ -186,7 +186,7 @@ class AudiobookshelfShelf:
             item = server.find(f"/api/items/{quote(id, safe='')}?expanded=1")
             if item is not None and item.get("libraryId") == self.library.id:
                 return item
-            self.record.facts = {}  # it was deleted there
+            self.record.facts, self.record.hashes = {}, {}  # it was deleted there
         items = server.get(f"/api/libraries/{self.library.id}/items?limit=0&minified=1")
         folder = unicodedata.normalize("NFC", "/".join(self.parts))
         for row in items.get("results", []):

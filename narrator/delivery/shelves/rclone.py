@@ -33,8 +33,8 @@ _SECRET_VARIABLE = re.compile(r"PASS|SECRET|TOKEN|KEY|CREDENTIAL|AUTH", re.IGNOR
 _SECRET_TEXT = re.compile(
     r"(?<=://)[^/@\s]+(?=@)"  # a name and password before a host
     r"|(?i:(?<=bearer )|(?<=basic ))[\w.~+/=-]+"
-    r"|(?i:\b[\w-]*(?:pass(?:word)?|secret|token|signature|key|credential)[\w-]*(?:=|\": *\"))"
-    r"[^&\s\"']+"
+    r"|(?i:\b[\w-]*(?:pass(?:word)?|secret|token|sig|signature|key|credential|auth)[\w-]*"
+    r"(?:=|: |\": *\"))[^&\s\"']+"
 )
 
 

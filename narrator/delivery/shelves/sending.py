@@ -7,13 +7,14 @@ how a shelf is reached.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
-from pathlib import Path
-from typing import Protocol
+from pathlib import Path, PurePosixPath
+from typing import Any, Protocol
 
 from narrator import files, keys
+from narrator.delivery.export.names import fold_path
 from narrator.delivery.folders import Folders
 from narrator.errors import UsageError
 from narrator.quantities import pluralize
@@ -65,20 +66,47 @@ class SentRecord:
     path: Path
     hashes: dict[str, str] = field(default_factory=dict)
     """SHA-256 of each file by its name on the shelf; empty while it is being sent."""
+    sizes: dict[str, int] = field(default_factory=dict)
+    """Bytes of each file that has arrived."""
     facts: dict[str, str] = field(default_factory=dict)
-    """Further facts that the shelf needs when it is met again."""
+    """Further facts by which the shelf finds the book."""
 
     @classmethod
     def load(cls, path: Path) -> SentRecord:
-        """Loads a record, or returns an empty one."""
-        rows = files.load_json(path, dict[str, dict[str, str]], {})
-        return cls(path, rows.get("files", {}), rows.get("facts", {}))
+        """Loads a record, or returns an empty one. Names that lead out of the shelf are left out:
+        a project may come from a stranger."""
+        rows = files.load_json(path, dict[str, dict[str, Any]], {})
+        names = {name for name in rows.get("files", {}) if _is_below_root(name)}
+        return cls(
+            path,
+            {name: str(sha) for name, sha in rows.get("files", {}).items() if name in names},
+            {name: int(size) for name, size in rows.get("sizes", {}).items() if name in names},
+            rows.get("facts", {}),
+        )
 
     def save(self) -> None:
         """Saves it. Raises StorageError."""
         with files.translating_errors(self.path):
             self.path.parent.mkdir(parents=True, exist_ok=True)
-        files.save_json(self.path, {"files": self.hashes, "facts": self.facts})
+        rows = {"files": self.hashes, "sizes": self.sizes, "facts": self.facts}
+        files.save_json(self.path, rows)
+
+    def knows(self, name: str, size: int | None) -> bool:
+        """Returns whether a file of this size on the shelf is one that was sent, or was begun."""
+        sha256 = self.hashes.get(name)
+        return sha256 == "" or (sha256 is not None and self.sizes.get(name) == size)
+
+    def forget(self, names: Iterable[str]) -> None:
+        """Removes rows, and saves."""
+        for name in names:
+            del self.hashes[name]
+            self.sizes.pop(name, None)
+        self.save()
+
+
+def _is_below_root(name: str) -> bool:
+    path = PurePosixPath(name)
+    return not path.is_absolute() and ".." not in path.parts and "\\" not in name
 
 
 def open_record(folders: Folders, shelf: str, layout: str) -> SentRecord:
@@ -95,7 +123,7 @@ class Delivery:
     unchanged: int
     """Number of files that were there already."""
     removed: tuple[str, ...]
-    """Names of files that are delivered no more."""
+    """Names of files that are no longer part of the delivery."""
 
 
 def deliver(
@@ -106,48 +134,73 @@ def deliver(
     replace: bool,
     on_progress: Callable[[float], None],
 ) -> Delivery:
-    """Sends what is new, feeds last, and then removes what this project sent before and does not
-    deliver any more.
+    """Sends what is new, feeds last, and then removes what was sent before and is no longer part of
+    the delivery.
 
-    `replace` allows files to be replaced that this project did not send. `on_progress` receives the
+    A file on the shelf that is not of the size that was sent is somebody else's by now: it is
+    neither removed nor, without `replace`, replaced. `on_progress` receives the
     share of the bytes that has arrived. Raises NarratorError.
     """
     names = {item.name for item in items}
     existing_sizes = shelf.sizes(names | record.hashes.keys())
-    foreign_names = sorted(names & existing_sizes.keys() - record.hashes.keys())
+    renamed = _find_renamed(names, existing_sizes, record)
+    foreign_names = sorted(
+        name
+        for name in names & existing_sizes.keys() - renamed.keys()
+        if not record.knows(name, existing_sizes[name])
+    )
     if foreign_names and not replace:
         others = f" and {pluralize(len(foreign_names) - 1, 'other')}" if foreign_names[1:] else ""
-        verb = "are" if foreign_names[1:] else "is"
+        verb, them = ("are", "them") if foreign_names[1:] else ("is", "it")
         raise UsageError(
-            f"{foreign_names[0]}{others} {verb} there, and this project did not send "
-            f"{'them' if foreign_names[1:] else 'it'}: nothing was sent; --replace replaces "
-            f"{'them' if foreign_names[1:] else 'it'}"
+            f"{foreign_names[0]}{others} {verb} there, and not as this delivery sent {them}: "
+            f"nothing was sent; --replace replaces {them}"
         )
     new_items = [
         item
         for item in items
         if record.hashes.get(item.name) != item.sha256 or existing_sizes.get(item.name) != item.size
     ]
-    if new_items:
-        record.hashes |= {item.name: "" for item in new_items}
-        record.save()
     total_bytes = sum(item.size for item in new_items) or 1
     sent_bytes = 0
 
     def note_arrival(item: Item) -> None:
         nonlocal sent_bytes
         sent_bytes += item.size
-        record.hashes[item.name] = item.sha256
+        record.hashes[item.name], record.sizes[item.name] = item.sha256, item.size
         record.save()
         on_progress(sent_bytes / total_bytes)
 
     for step in Step:
         if step_items := [item for item in new_items if item.step == step]:
+            record.hashes |= {item.name: "" for item in step_items}
+            record.save()
             shelf.send(step_items, note_arrival)
     outdated_names = sorted(record.hashes.keys() - names)
-    if removable_names := [name for name in outdated_names if name in existing_sizes]:
+    removable_names = [
+        name
+        for name in outdated_names
+        if name in existing_sizes
+        and name not in renamed.values()
+        and record.knows(name, existing_sizes[name])
+    ]
+    if removable_names:
         shelf.remove(removable_names)
     if outdated_names:
-        record.hashes = {name: sha for name, sha in record.hashes.items() if name in names}
-        record.save()
+        record.forget(outdated_names)
     return Delivery(tuple(new_items), len(items) - len(new_items), tuple(removable_names))
+
+
+def _find_renamed(
+    names: Collection[str], existing_sizes: Mapping[str, int], record: SentRecord
+) -> dict[str, str]:
+    """Returns the recorded names of files that are there under a new name already: a shelf that
+    ignores case takes both for one."""
+    recorded = {fold_path(Path(name)): name for name in record.hashes}
+    renamed: dict[str, str] = {}
+    for name in names:
+        old_name = recorded.get(fold_path(Path(name)))
+        is_there = name in existing_sizes and name not in record.hashes
+        if is_there and old_name and record.knows(old_name, existing_sizes[name]):
+            renamed[name] = old_name
+    return renamed

@@ -135,6 +135,15 @@ def test_a_book_of_others_in_the_same_folder_is_left_alone(deliver, server):
     assert {*server.folders[FOLDER]} == {"notes.txt", M4B, EPUB}
 
 
+def test_the_book_of_another_that_took_the_place_of_a_deleted_one_is_refused(deliver, server):
+    deliver()
+    (item,) = server.items.values()
+    server.items = {"another": {**item, "id": "another"}}
+    code, _, log = deliver()
+    assert code == 2
+    assert "which this project did not send: nothing was sent" in log
+
+
 def test_a_book_that_was_deleted_there_is_sent_again(deliver, server):
     deliver()
     server.items.clear()

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from lxml import etree
 
+from narrator import files
+from narrator.delivery.shelves.folder import FolderShelf
 from narrator.delivery.shelves.layouts import LAYOUTS, build_opf
 from narrator.project.facts import BookFacts
 from tests import books
@@ -114,10 +117,79 @@ def test_a_file_of_others_is_replaced_only_when_asked(narrator, finished, shelf)
     command = ("deliver", finished, "--draft", "--to", shelf, "--layout", "plex")
     code, _, log = narrator(*command)
     assert code == 2
-    assert "this project did not send it: nothing was sent; --replace replaces it" in log
+    assert "not as this delivery sent it: nothing was sent; --replace replaces it" in log
     assert (shelf / BOOK).read_bytes() == b"another's"
     assert narrator(*command, "--replace")[0] == 0
     assert (shelf / BOOK).stat().st_size > 1000
+
+
+@pytest.mark.parametrize("title", ["The Ferry", "The Rope"])
+def test_a_file_that_others_put_in_the_place_of_ours_stays(narrator, finished, shelf, title):
+    command = ("deliver", finished, "--draft", "--to", shelf, "--layout", "plex")
+    assert narrator(*command)[0] == 0
+    (shelf / BOOK).write_bytes(b"a better recording")
+    if title != "The Ferry":
+        finished.write_text(MANIFEST.replace("The Ferry", title))
+        narrator("export", finished, "--draft")
+    code, said, log = narrator(*command)
+    assert (shelf / BOOK).read_bytes() == b"a better recording"
+    if title == "The Ferry":
+        assert code == 2
+        assert "and not as this delivery sent it" in log
+    else:
+        assert code == 0
+        assert "removed" not in said
+
+
+def test_a_record_of_a_strangers_project_leads_nowhere_else(items, tmp_path, shelf):
+    outside = shelf.parent / "outside.mp3"
+    outside.write_text("mine")
+    rows = {
+        "files": {"../outside.mp3": "", str(outside): "", "a/../../outside.mp3": ""},
+        "sizes": {},
+        "facts": {},
+    }
+    files.save_json(tmp_path / "sent.json", rows)
+    delivery = send(items(one_mp3="1"), FolderShelf(shelf), tmp_path)
+    assert delivery.removed == ()
+    assert outside.read_text() == "mine"
+
+
+class FoldingShelf(FolderShelf):
+    """A folder of a disk that takes names in other case for the same."""
+
+    def sizes(self, names):
+        paths = {name: self.root / name.lower() for name in names}
+        return {name: path.stat().st_size for name, path in paths.items() if path.exists()}
+
+    def send(self, items, on_sent):
+        for item in items:
+            (self.root / item.name.lower()).write_bytes(item.source.read_bytes())
+            on_sent(item)
+
+    def remove(self, names):
+        for name in names:
+            (self.root / name.lower()).unlink()
+
+
+def test_a_name_in_other_case_is_the_same_file_where_the_disk_takes_it_so(items, tmp_path, shelf):
+    (item,) = items(one_mp3="1")
+    folding = FoldingShelf(shelf)
+    send([replace(item, name="The Ferry.mp3")], folding, tmp_path)
+    delivery = send([replace(item, name="The ferry.mp3")], folding, tmp_path)
+    assert delivery.removed == ()
+    assert (shelf / "the ferry.mp3").read_text() == "1"
+    delivery = send([replace(item, name="THE FERRY.mp3")], FolderShelf(shelf), tmp_path)
+    assert names(shelf) == {"THE FERRY.mp3", "the ferry.mp3"}
+
+
+@pytest.mark.parametrize(
+    "to", ["sftp://me:hush@nas/x", "HTTPS://me:hush@nas/x", ":webdav,pass=hush:x", "smb://nas/hush"]
+)
+def test_an_address_of_another_kind_is_refused_and_not_repeated(narrator, finished, to):
+    code, said, log = narrator("deliver", finished, "--draft", "--to", to)
+    assert code == 2
+    assert "hush" not in said + log
 
 
 def test_a_file_that_was_lost_there_is_sent_again(narrator, finished, shelf):
