@@ -109,14 +109,15 @@ def arrange(book: RenderedBook, layout: Layout, profile_name: str = "") -> list[
         file_name = f"{path_of(stem, facts.in_names())}{path.suffix}" if stem else path.name
         return (folder / file_name).as_posix()
 
-    sources = {name_of(path, len(sounds) == 1): path for path in sounds}
+    sources = [(path, name_of(path, len(sounds) == 1)) for path in sounds]
     if has_epub:
-        sources[name_of(epub, is_book=True)] = epub
+        sources.append((epub, name_of(epub, is_book=True)))
     if layout.has_cover and facts.cover:
-        sources[(folder / f"cover{facts.cover.suffix.lower()}").as_posix()] = facts.cover
+        name = (folder / f"cover{facts.cover.suffix.lower()}").as_posix()
+        sources.append((facts.cover, name))
     if layout.has_opf:
-        sources[(folder / "metadata.opf").as_posix()] = _write_opf(book)
-    return [_item(path, name) for name, path in sources.items()]
+        sources.append((_write_opf(book), (folder / "metadata.opf").as_posix()))
+    return [_item(path, name) for path, name in sources]
 
 
 @dataclass(frozen=True, slots=True)

@@ -141,6 +141,7 @@ def deliver(
     neither removed nor, without `replace`, replaced. `on_progress` receives the
     share of the bytes that has arrived. Raises NarratorError.
     """
+    _require_distinct(items)
     names = {item.name for item in items}
     existing_sizes = shelf.sizes(names | record.hashes.keys())
     renamed = _find_renamed(names, existing_sizes, record)
@@ -189,6 +190,18 @@ def deliver(
     if outdated_names:
         record.forget(outdated_names)
     return Delivery(tuple(new_items), len(items) - len(new_items), tuple(removable_names))
+
+
+def _require_distinct(items: Sequence[Item]) -> None:
+    """Raises UsageError for files that would be one on the shelf."""
+    by_name: dict[str, Item] = {}
+    for item in items:
+        other = by_name.setdefault(fold_path(Path(item.name)), item)
+        if other is not item:
+            raise UsageError(
+                f"{other.source} and {item.source} would be the same file {item.name} there: "
+                "nothing was sent; other titles, or another `chapter_name`, tell them apart"
+            )
 
 
 def _find_renamed(

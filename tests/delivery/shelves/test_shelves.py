@@ -12,6 +12,7 @@ from lxml import etree
 from narrator import files
 from narrator.delivery.shelves.folder import FolderShelf
 from narrator.delivery.shelves.layouts import LAYOUTS, build_opf
+from narrator.errors import UsageError
 from narrator.project.facts import BookFacts
 from tests import books
 from tests.shelves import MANIFEST, names, send
@@ -153,6 +154,15 @@ def test_a_record_of_a_strangers_project_leads_nowhere_else(items, tmp_path, she
     delivery = send(items(one_mp3="1"), FolderShelf(shelf), tmp_path)
     assert delivery.removed == ()
     assert outside.read_text() == "mine"
+
+
+def test_two_files_that_would_be_one_there_are_refused(items, tmp_path, shelf):
+    one, two = items(one_mp3="1", two_mp3="2")
+    for name in ("Letter.mp3", "letter.mp3"):
+        pair = [replace(one, name="Letter.mp3"), replace(two, name=name)]
+        with pytest.raises(UsageError, match=r"would be the same file .* nothing was sent"):
+            send(pair, FolderShelf(shelf), tmp_path)
+    assert not names(shelf)
 
 
 class FoldingShelf(FolderShelf):
