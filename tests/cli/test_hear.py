@@ -69,7 +69,8 @@ def test_it_is_said_by_status_and_render_from_then_on(narrator, book, made):
     code, _, errors = narrator("render", "--draft")
     assert code == 1
     assert "doubtful: 1.2" in errors
-    assert narrator("pin", "1.2", "1", "--draft")[0] == 0
+    code, _, errors = narrator("pin", "1.2", "1", "--draft")
+    assert code == 0, errors
     assert "doubtful: 1.2" not in narrator("hear", "--draft", "--model", made)[2]
 
 
