@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 
 def pluralize(number: int, noun: str) -> str:
     """Formats a number with its noun, which takes an s in the plural: 1 file, 1,234 files."""
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def list_first(items: Sequence[str], most: int = 5) -> str:
+    """Lists the first of several things, and how many more there are."""
+    listing = ", ".join(items[:most])
+    return listing if len(items) <= most else f"{listing} and {len(items) - most:,} more"
 
 
 def format_bytes(size: float) -> str:

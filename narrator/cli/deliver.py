@@ -116,7 +116,7 @@ def _deliver_to_server(
             on_progress=lambda share: line("sending", share),
         )
         line("waiting for the server's scan", 0)
-        changes = shelf.finish(book_facts(planned), layouts.list_marks(planned, items))
+        changes = shelf.finish(book_facts(planned), layouts.list_chapter_marks(planned, items))
     _print_delivery(delivery, f"{place} {'/'.join(shelf.parts)}")
     if changes:
         out.print(f"set there: {', '.join(changes)}")

@@ -38,7 +38,7 @@ from narrator.cli.shared import (
     shorten,
     source_location,
 )
-from narrator.quantities import format_bytes, pluralize
+from narrator.quantities import format_bytes, list_first, pluralize
 from narrator.sound.clock import format_clock
 
 if TYPE_CHECKING:
@@ -391,12 +391,11 @@ def _print_corrections(book: BookPlan) -> None:
     from narrator.delivery import layout
 
     if corrections := layout.corrections(book, book.steps):
-        count, rows = len(corrections), list(corrections.items())
-        listed = ", ".join(f"{name} {correction}" for name, correction in rows[:_MAX_CORRECTED])
-        more = f" and {count - _MAX_CORRECTED} more" if count > _MAX_CORRECTED else ""
+        count = len(corrections)
+        rows = [f"{name} {correction}" for name, correction in corrections.items()]
         out.print(
             f"{pluralize(count, 'take')} {'is' if count == 1 else 'are'} corrected in the files: "
-            f"{listed}{more}"
+            f"{list_first(rows, _MAX_CORRECTED)}"
         )
 
 

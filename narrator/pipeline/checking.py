@@ -37,7 +37,7 @@ from narrator.pipeline.manuscript import (
 )
 from narrator.project import shops
 from narrator.project.project import Project
-from narrator.quantities import pluralize
+from narrator.quantities import list_first, pluralize
 from narrator.speech.hearing import choosing
 from narrator.speech.plan import Utterance
 from narrator.text.lines import Line
@@ -203,9 +203,10 @@ def find_unmatched_entries(manuscript: Manuscript) -> Iterator[Problem]:
     unmatched_entries = lexicon_of(project)[0].unmatched(texts)
     if unmatched_entries:
         names = [f"“{entry.word or entry.pattern}”" for entry in unmatched_entries]
-        listing = ", ".join(names[:5]) + (f" and {len(names) - 5:,} more" if names[5:] else "")
         yield Problem(
-            project.path, project.line("lexicon"), f"the lexicon matches nothing with {listing}"
+            project.path,
+            project.line("lexicon"),
+            f"the lexicon matches nothing with {list_first(names)}",
         )
 
 
@@ -358,16 +359,13 @@ def find_unknown_origins(manuscript: Manuscript) -> Iterator[Problem]:
         voices = rights.recorded_voices(project, names)
     except UserError:  # a damaged preset, which is refused where it is loaded
         return
-    if unknown := [name for name, noted in voices.items() if noted.origin is None]:
-        listing = ", ".join(unknown[:5]) + (
-            f" and {len(unknown) - 5:,} more" if unknown[5:] else ""
-        )
+    if unknown := [name for name, voice_rights in voices.items() if voice_rights.origin is None]:
         yield Problem(
             project.path,
             project.line("speakers", project.voice_of(unknown[0]), "voice"),
-            f"the voices of {listing} imitate recordings whose origin is not noted: `narrator "
-            "voices rights NAME --origin …` notes it for a preset, `rights: {origin: …}` beside "
-            "its `reference` for a clip; `allow: [unknown-origin]` hides this remark",
+            f"the voices of {list_first(unknown)} imitate recordings whose origin is not noted: "
+            "`narrator voices rights NAME --origin …` notes it for a preset, `rights: {origin: …}` "
+            "beside its `reference` for a clip; `allow: [unknown-origin]` hides this remark",
         )
 
 

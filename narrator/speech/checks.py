@@ -229,8 +229,7 @@ class Check:
         """Returns the fault of a take that breaks the rule."""
         if self.figure is None:
             return None
-        figure = self.figure(take)
-        limit = self.limit if isinstance(self.limit, int | float) else self.limit(take)
+        figure, limit = self.figure(take), self._limit_of(take)
         # a length that follows from a rounded ratio may equal the limit that it passed
         is_within = figure <= limit if self.concerns == "speaker" else figure < limit
         if is_within or not limit:
@@ -245,9 +244,11 @@ class Check:
         """Returns how near the figure is to the limit: 0 up to where it is suspicious, 1 there."""
         if self.figure is None or math.isinf(self.suspicious):
             return 0.0
-        limit = self.limit if isinstance(self.limit, int | float) else self.limit(take)
-        share = (self.figure(take) - self.suspicious) / (limit - self.suspicious)
+        share = (self.figure(take) - self.suspicious) / (self._limit_of(take) - self.suspicious)
         return min(1.0, max(0.0, share))
+
+    def _limit_of(self, take: _Take) -> float:
+        return self.limit if isinstance(self.limit, int | float) else self.limit(take)
 
 
 _LENGTH = "{take.figures.seconds:.1f} s where about {take.usual_seconds:.1f} s were expected"

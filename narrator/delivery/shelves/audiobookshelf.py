@@ -22,7 +22,7 @@ from typing import Any
 from urllib.parse import quote
 
 from narrator import keys
-from narrator.delivery.shelves.layouts import LAYOUTS, Mark
+from narrator.delivery.shelves.layouts import LAYOUTS, ChapterMark
 from narrator.delivery.shelves.sending import Item, SentRecord
 from narrator.engines.server.settings import parse_address
 from narrator.engines.server.wire import (
@@ -38,7 +38,6 @@ from narrator.project.facts import BookFacts
 from narrator.sound.formats import OUTPUT_SUFFIXES
 
 TOKEN_VARIABLE = "AUDIOBOOKSHELF_TOKEN"
-SCHEMES = ("http://", "https://")
 POLL_S = 2.0
 """Seconds between looks at a scan."""
 SCAN_S = 300.0
@@ -132,7 +131,7 @@ class AudiobookshelfShelf:
                 path = f"/api/items/{_id(item)}/file/{quote(str(file['ino']), safe='')}"
                 self.library.server.call("DELETE", path)
 
-    def finish(self, facts: BookFacts, marks: Sequence[Mark]) -> list[str]:
+    def finish(self, facts: BookFacts, marks: Sequence[ChapterMark]) -> list[str]:
         """Has the server read the files that were sent, and sets facts, cover and chapters that
         have changed. Returns a word for each of these that was set."""
         is_changed = self._item is None or _UNREAD in self.record.facts

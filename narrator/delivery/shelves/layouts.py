@@ -121,7 +121,7 @@ def arrange(book: RenderedBook, layout: Layout, profile_name: str = "") -> list[
 
 
 @dataclass(frozen=True, slots=True)
-class Mark:
+class ChapterMark:
     """A chapter in a file, in seconds."""
 
     title: str
@@ -129,7 +129,7 @@ class Mark:
     end: float
 
 
-def list_marks(book: RenderedBook, items: Sequence[Item]) -> list[Mark]:
+def list_chapter_marks(book: RenderedBook, items: Sequence[Item]) -> list[ChapterMark]:
     """Returns the chapters in the file of the whole book; none where it is sent in several
     files."""
     sounds = [item.source for item in items if item.source.suffix in OUTPUT_SUFFIXES]
@@ -139,7 +139,7 @@ def list_marks(book: RenderedBook, items: Sequence[Item]) -> list[Mark]:
     titles = [book.chapters[number].title for number in entry.chapters]
     starts = [float(start) for start in entry.facts["starts"]]
     ends = [*starts[1:], float(entry.facts["seconds"])]
-    return [Mark(*row) for row in zip(titles, starts, ends, strict=True)]
+    return [ChapterMark(*row) for row in zip(titles, starts, ends, strict=True)]
 
 
 def mirror(book: RenderedBook) -> list[Item]:

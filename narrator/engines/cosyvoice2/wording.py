@@ -11,6 +11,7 @@ from collections.abc import Collection, Iterator, Mapping
 from narrator.engines import LanguageSupport
 from narrator.engines.preparation import end_with_stop, primary_language
 from narrator.engines.voice import Voice
+from narrator.quantities import list_first
 
 LANGUAGES = frozenset("zh en ja ko".split())
 """Languages that CosyVoice2 was trained on, as its authors list them."""
@@ -55,11 +56,10 @@ def voice_errors(voices: Mapping[str, Voice]) -> Iterator[str]:
         if voice.reference is None and stored_speaker(voice) is None
     ]
     if voiceless:
-        listing = ", ".join(f"'{name}'" for name in voiceless[:5])
-        omission = f" and {len(voiceless) - 5} more" if len(voiceless) > 5 else ""
+        listing = list_first([f"'{name}'" for name in voiceless])
         verb = "has" if len(voiceless) == 1 else "have"
         yield (
-            f"{TITLE} speaks after a clip, and {listing}{omission} {verb} none: give one (`voice: "
+            f"{TITLE} speaks after a clip, and {listing} {verb} none: give one (`voice: "
             "{reference: …, transcript: …}`), a preset that VoxCPM2 has cast (`narrator voices "
             "design`), or a speaker stored with the model (`cosyvoice2: {speaker: …}`)"
         )

@@ -20,6 +20,7 @@ from narrator.engines.server.audio import Samples, encode_wav
 from narrator.engines.server.settings import Dialect, ServerSettings, SoundFormat
 from narrator.engines.voice import Reference, Voice
 from narrator.engines.voxcpm2.wording import join_descriptions, prompt_text
+from narrator.quantities import list_first
 
 STEP_SECONDS = 0.16
 """Seconds of a step of VoxCPM2, the unit of nano-vllm-voxcpm's limits."""
@@ -112,8 +113,7 @@ def settings_errors(settings: ServerSettings, voices: Mapping[str, Voice]) -> It
 
 
 def _list_names(names: Sequence[str]) -> str:
-    listing = ", ".join(f"'{name}'" for name in names[:5])
-    return listing if len(names) <= 5 else f"{listing} and {len(names) - 5} more"
+    return list_first([f"'{name}'" for name in names])
 
 
 def unsupported(settings: ServerSettings) -> Mapping[str, str]:
