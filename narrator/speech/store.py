@@ -19,7 +19,7 @@ import os
 import threading
 import zipfile
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -606,13 +606,18 @@ _ROW_ERRORS = (ValueError, TypeError, KeyError, AttributeError, RecursionError)
 _FIXED_DATE = (1980, 1, 1, 0, 0, 0)
 
 
+_RECORD_FIELDS = frozenset(record_field.name for record_field in fields(Record))
+
+
 def _parse_record(row: Mapping[str, Any]) -> Record:
-    return Record(**{**row, "faults": tuple(row["faults"])})
+    """Returns a record without the fields that later versions added."""
+    known_fields = {name: row[name] for name in row.keys() & _RECORD_FIELDS}
+    return Record(**{**known_fields, "faults": tuple(row["faults"])})
 
 
 def _record_row(record: Record) -> dict[str, Any]:
-    """Returns the fields of a record. A score only where there is one: earlier versions know none,
-    and would take the whole record for damaged."""
+    """Returns the fields of a record. A score only where there is one: versions before 0.2.0 know
+    none, and would take the whole record for damaged."""
     row = asdict(record)
     if not record.score:
         del row["score"]

@@ -13,6 +13,7 @@ import pytest
 
 from narrator import keys
 from narrator.errors import DamagedTake, StorageError
+from narrator.speech import store as store_module
 from narrator.speech.store import Flag, Pin, Record, Store
 
 RATE = 8000
@@ -154,6 +155,17 @@ def test_a_take_without_a_score_has_the_fields_that_earlier_versions_know(tmp_pa
     scored = Store.open(tmp_path, writing=True).put(replace(record(), score={"pace": 1.5}), sound())
     assert Store.open(tmp_path).find(KEY) == scored
     assert scored.score == {"pace": 1.5}
+
+
+def test_a_take_of_a_later_version_is_read_without_the_fields_that_it_added(monkeypatch, tmp_path):
+    row_of_now = store_module._record_row
+    monkeypatch.setattr(store_module, "_record_row", lambda taken: {**row_of_now(taken), "mood": 1})
+    stored = Store.open(tmp_path, writing=True).put(record(), sound())
+    assert b'"mood": 1' in file_of(tmp_path).read_bytes()
+    assert Store.open(tmp_path).find(KEY) == stored  # from the journal
+    (tmp_path / "journal.jsonl").unlink()
+    assert Store.open(tmp_path).find(KEY) == stored  # from its file
+    assert Store.open(tmp_path).index_mismatches == 0
 
 
 def test_the_same_answer_asked_for_again_is_one_try(tmp_path):
