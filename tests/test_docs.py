@@ -54,6 +54,7 @@ PAGES = [
             "manifest",
             "costs",
             "questions",
+            "upgrading",
         )
     ),
 ]

@@ -45,7 +45,7 @@ _MODULES = {
     "planning": ("plan", "status", "why"),
     "rendering": ("render", "export"),
     "serve": ("serve",),
-    "studio": ("studio", "report"),
+    "studio": ("studio",),
     "takes": ("takes", "retake", "pin", "unpin"),
     "text": ("check", "schema"),
     "upkeep": ("gc",),

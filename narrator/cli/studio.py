@@ -155,24 +155,11 @@ def _print_qr_code(link: str) -> None:
         err.print(Text(code, "bright_white on black"), soft_wrap=True)
 
 
-@app.command(hidden=True)
-def report(
-    book: Book = Path("book.yaml"),
-    to: Annotated[Path | None, typer.Option("--out", "-o")] = None,
-) -> None:
-    """The old name of `narrator studio --save`."""
-    err.print("`narrator report` is now `narrator studio --save PAGE.html`")
-    _save_report(book, to)
-
-
-def _save_report(book: Path, path: Path | None) -> None:
-    """Writes the report of a book; without a path into its build folder."""
+def _save_report(book: Path, path: Path) -> None:
     from narrator.studio import saved_report
 
-    if path is not None:
-        check_replaceable(path, saved_report.MARK.encode(), "report")
+    check_replaceable(path, saved_report.MARK.encode(), "report")
     planned = load_plan(book)
-    path = path or saved_report.default_path(planned)
     with StageLine(err) as on_progress:
         facts = saved_report.write(planned, path, on_progress)
     out.print(f"{display_path(path)}  {format_bytes(path.stat().st_size)}")

@@ -24,8 +24,8 @@ VARIABLE = "NARRATOR_BUILD"
 """Environment variable: the build folder of the project of a command, before any setting."""
 _OWNER = ".project.json"
 """File in a build folder outside of the project that names the project."""
-_FILES_BEFORE_RENDER = (".lock", "report.html")
-"""Names in a build folder before anything is rendered."""
+_LOCK = ".lock"
+"""File in a build folder before anything is rendered."""
 
 
 def building_in(folder: Path | None) -> AbstractContextManager[None]:
@@ -102,7 +102,7 @@ def _has_other_files(folder: Path) -> bool:
     """True if a folder has files in it but is no build folder. Raises OSError."""
     if (folder / _OWNER).is_file() or (folder / "store").is_dir():
         return False
-    return any(path.name not in _FILES_BEFORE_RENDER for path in folder.iterdir())
+    return any(path.name != _LOCK for path in folder.iterdir())
 
 
 def _refuse_other_owner(build: Path, root: Path) -> None:

@@ -20,7 +20,7 @@ from urllib.parse import quote
 from narrator import files
 from narrator.pipeline.book_plan import BookPlan
 from narrator.report import data, facts
-from narrator.report.facts import ProjectFacts, file_name
+from narrator.report.facts import ProjectFacts
 from narrator.report.sound import ReportObserver
 
 MARK = '<meta name="generator" content="narrator">'
@@ -30,12 +30,6 @@ _MODULES = ("dom.js", "words.js", "charts.js", "report.js", "saved.js")
 _STYLES = ("style.css", "report.css")
 _IMPORT = re.compile(r"^import [^;]*;\n", re.MULTILINE)
 _EXPORT = re.compile(r"^export ", re.MULTILINE)
-
-
-def default_path(book: BookPlan) -> Path:
-    """Returns the path of a project's report: build/report.html; drafts and manifests by another
-    name than book.yaml have their own beside it."""
-    return book.project.build / f"{file_name(book, 'report')}.html"
 
 
 def write(

@@ -164,14 +164,6 @@ def test_links_to_folders_of_the_project_are_allowed(tmp_path):
     assert build_folder(root) == root / "build"
 
 
-def test_a_report_makes_no_build_folder_foreign(tmp_path):
-    root = project(tmp_path / "book")
-    (tmp_path / "builds").mkdir()
-    (tmp_path / "builds" / "report.html").touch()
-    with building_in(tmp_path / "builds"):
-        assert build_folder(root) == tmp_path / "builds"
-
-
 def test_a_home_of_nobody_is_named(tmp_path, monkeypatch):
     monkeypatch.setenv("NARRATOR_BUILD", "~nobody-of-that-name/x")
     assert "no such home folder" in refusal(project(tmp_path / "book"))

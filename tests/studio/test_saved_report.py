@@ -29,7 +29,7 @@ def book(tmp_path_factory: pytest.TempPathFactory) -> BookPlan:
 
 @pytest.fixture(scope="module")
 def page(book: BookPlan) -> str:
-    path = saved_report.default_path(book)
+    path = book.project.build / "report.html"
     saved_report.write(book, path, lambda what, share: None)
     return path.read_text("utf-8")
 
@@ -61,7 +61,7 @@ def test_nothing_is_fetched_from_anywhere(page: str) -> None:
 
 
 def test_links_lead_to_the_files_that_are_there(book: BookPlan, page: str) -> None:
-    folder = saved_report.default_path(book).parent
+    folder = book.project.build
     report = report_in(page)
     links = [file["url"] for file in report["files"]]
     links += [chapter["sound"] for chapter in report["chapters"] if chapter["sound"]]
@@ -158,24 +158,6 @@ def test_an_incomplete_book_has_a_page_that_says_so(narrator: Any, tmp_path: Pat
     code, _, errors = narrator("studio", books.brief(tmp_path), "--save", tmp_path / "page.html")
     assert code == 0
     assert "missing" in errors
-
-
-def test_the_old_command_says_its_new_name(narrator: Any, manifest: Path) -> None:
-    code, said, errors = narrator("report", manifest)
-    assert code == 0
-    assert "narrator studio --save" in errors
-    assert "report.html" in said
-
-
-def test_manifests_and_drafts_have_pages_of_their_own(tmp_path: Path) -> None:
-    path, other = books.write(tmp_path), tmp_path / "second.yaml"
-    other.write_text(path.read_text("utf-8"), encoding="utf-8")
-    for manifest, engine, name in (
-        (path, HumEngine(), "report.html"),
-        (path, HumEngine("draft"), "report-draft.html"),
-        (other, HumEngine(), "report-second.html"),
-    ):
-        assert saved_report.default_path(books.plan(manifest, engine)).name == name
 
 
 # -- in the studio ---------------------------------------------------------------------------------
