@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import shutil
 import socket
 import stat
 import threading
@@ -323,15 +324,32 @@ def test_nobody_else_can_come_to_an_owner(path):
         b"{",
         *(pytest.param(said, marks=pytest.mark.slow)
           for said in (b"", b"[1]", b'{"socket": 3}', b"\xff" * 20_000)),
-        json.dumps({"pid": 1, "host": socket.gethostname(), "socket": "/run/docker.sock"}).encode(),
-        json.dumps({"pid": 1, "host": "elsewhere", "socket": "/tmp/narrator-x/owner"}).encode(),
+        {"pid": 1, "host": socket.gethostname(), "socket": "/run/docker.sock"},
+        {"pid": 1, "host": "elsewhere", "socket": "/tmp/narrator-x/owner"},
     ],
 )  # fmt: skip
 def test_what_a_project_says_of_its_owner_is_not_believed(said, path):
-    (path.parent / "build" / ".owner").write_bytes(said)
+    build = path.parent / "build"
+    if isinstance(said, dict):
+        said = json.dumps({**said, "folder": sockets._identity(build)}).encode()
+    (build / ".owner").write_bytes(said)
     assert client.connect(project_of(path)) is None
     with again(path), linked(path) as link:
         assert link.pid == os.getpid()
+
+
+def test_a_copied_project_has_no_part_in_the_render_of_the_original(path, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("elsewhere")
+    copy, moved = folder / "copy", folder / "moved"
+    with again(path):
+        shutil.copytree(path.parent, copy)
+        assert (copy / "build" / ".owner").exists()
+        assert client.connect(project_of(copy / path.name)) is None
+        path.parent.rename(moved)
+        try:
+            assert sockets.announced_address(moved / "build")
+        finally:
+            moved.rename(path.parent)
 
 
 def test_an_owner_that_has_gone_is_replaced(path):

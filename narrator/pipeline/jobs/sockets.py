@@ -51,8 +51,13 @@ def announce(build: Path, address: Path) -> None:
     earlier_address = announced_address(build)
     with contextlib.suppress(FileNotFoundError):
         path.unlink()
-    announcement = {"pid": os.getpid(), "host": socket.gethostname(), "socket": str(address)}
     build.mkdir(parents=True, exist_ok=True)
+    announcement = {
+        "pid": os.getpid(),
+        "host": socket.gethostname(),
+        "socket": str(address),
+        "folder": _identity(build),
+    }
     temporary = path.with_name(f".{os.urandom(8).hex()}.part")
     descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     with os.fdopen(descriptor, "w", encoding="utf-8") as file:
@@ -73,13 +78,18 @@ def withdraw(build: Path, address: Path) -> None:
 def announced_address(build: Path) -> Path | None:
     """The announced address of an owner on this machine and of this user; it may have exited.
 
-    The file may come with a project from anywhere. An address counts only if it is a socket of
+    The file may come with a project from anywhere, or with a copy of a project that is being
+    rendered. An address counts only if it was announced in this very folder, and is a socket of
     narrator's in a folder that nobody else may enter.
     """
     try:
         announcement = json.loads(files.read_bounded(build / ".owner", 10_000))
         address = Path(announcement["socket"])
-        if announcement["host"] != socket.gethostname() or address.name != _SOCKET_NAME:
+        is_here = (announcement["host"], announcement["folder"]) == (
+            socket.gethostname(),
+            _identity(build),
+        )
+        if not is_here or address.name != _SOCKET_NAME:
             return None
         folder = address.parent.lstat()
     except (OSError, files.TooLarge, ValueError, TypeError, LookupError, RecursionError):
@@ -126,6 +136,12 @@ def _connect(address: Path) -> socket.socket:
         connection.close()
         raise
     return connection
+
+
+def _identity(folder: Path) -> list[int]:
+    """What tells a folder from its copies; a renamed folder keeps it. Raises OSError."""
+    status = folder.stat()
+    return [status.st_dev, status.st_ino]
 
 
 def _is_gone(address: Path) -> bool:
