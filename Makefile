@@ -6,6 +6,7 @@
 #   make pages     the studio's page, in a browser
 #   make lint      what CI checks before the tests        make format     mend what can be mended
 #   make wheel     build it, install it alone, use it     make sdist      the archive of sources
+#   make version TAG=v1.2.3    fails unless the package has that version
 #   make docs      docs/manifest.md from the schema        make site       the docs as a site
 #   make bench     benchmarks                             make parity     compare with the official model
 #   make parity-cosyvoice2    the second model, with numbers of its official one
@@ -26,7 +27,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check -q
 DEMO := projects/eleven-minutes-fast
 
-.PHONY: demo test test-all pages wheel sdist lint format docs site bench cast-model corpus parity \
+.PHONY: demo test test-all pages wheel sdist version lint format docs site bench cast-model corpus parity \
   parity-cosyvoice2 parity-kokoro speech clean
 .DEFAULT_GOAL := demo
 
@@ -69,6 +70,12 @@ sdist:
 	dist/builder/bin/python -m pip --disable-pip-version-check -q install build
 	dist/builder/bin/python -m build --sdist --outdir dist .
 	rm -rf dist/builder
+
+# A release is tagged with its version.
+version:
+	@version=$$($(PYTHON) -c 'import narrator; print(narrator.__version__)') && \
+	  { test "$$TAG" = "v$$version" || \
+	    { echo "TAG=$$TAG, but narrator/__init__.py has version $$version: tag v$$version"; exit 1; }; }
 
 lint: $(VENV)/.lint
 	$(BIN)/ruff check .

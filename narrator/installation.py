@@ -16,7 +16,8 @@ import shutil
 import sys
 from importlib import metadata
 from pathlib import Path
-from urllib.parse import unquote, urlsplit
+from typing import Any
+from urllib.parse import parse_qsl, unquote, urlsplit
 
 DISTRIBUTION = "narrator-audiobook"
 MLX_BACKENDS = ("mlx-cpu", "mlx-cuda-12", "mlx-cuda-13")
@@ -27,21 +28,19 @@ _MLX_LIBRARY = "mlx/lib/libmlx.so"
 def install_command(*extras: str) -> str:
     """Returns the shell command that installs extras of pyproject.toml the way this copy was
     installed: by uv, pipx or pip; from a clone, from the folder or wheel that pip recorded, or from
-    an index. The tools of uv and pipx are installed anew, with the extras that they have."""
+    an index. The tools of uv and pipx are installed anew, with the extras and the other packages
+    that they have."""
     clone = Path(__file__).parents[1]
     is_clone = (clone / "pyproject.toml").is_file()
     origin, option = (str(clone), "-e ") if is_clone else (_origin(), "")
-    command = _pip_install()
-    for tool, receipt, read_extras in (
-        ("uv tool install", "uv-receipt.toml", _uv_extras),
-        ("pipx install --force", "pipx_metadata.json", _pipx_extras),
-    ):
+    command, others = _pip_install(), ""
+    for receipt, read in (("uv-receipt.toml", _read_uv), ("pipx_metadata.json", _read_pipx)):
         path = Path(sys.prefix) / receipt
         if path.is_file():
-            command = tool
-            extras = tuple(dict.fromkeys((*read_extras(path.read_text("utf-8")), *extras)))
+            command, own_extras, others = read(path.read_text("utf-8"))
+            extras = tuple(dict.fromkeys((*own_extras, *extras)))
     spec = f"{origin}[{','.join(extras)}]"
-    return f"{command} {option}{shlex.quote(spec)}"
+    return f"{command} {option}{shlex.quote(spec)}{others}"
 
 
 def installed_packages() -> dict[str, str]:
@@ -91,24 +90,58 @@ def _pip_install() -> str:
     return f"{python} -m pip install"
 
 
-def _uv_extras(receipt: str) -> list[str]:
-    """Returns the extras with which `uv tool` installed narrator."""
+def _read_uv(receipt: str) -> tuple[str, list[str], str]:
+    """Returns how `uv tool` installs narrator: the command, the extras, and options for what was
+    installed with it."""
     import tomllib
 
-    requirements = tomllib.loads(receipt)["tool"]["requirements"]
-    return [
-        extra
-        for requirement in requirements
-        if requirement["name"] == DISTRIBUTION
-        for extra in requirement.get("extras", ())
-    ]
+    extras, others = [], ""
+    for requirement in tomllib.loads(receipt)["tool"]["requirements"]:
+        if requirement["name"] == DISTRIBUTION:
+            extras += requirement.get("extras", ())
+        elif "editable" in requirement:
+            others += f" --with-editable {shlex.quote(requirement['editable'])}"
+        else:
+            others += f" --with {shlex.quote(_uv_spec(requirement))}"
+    return "uv tool install", extras, others
 
 
-def _pipx_extras(receipt: str) -> list[str]:
-    """Returns the extras with which pipx installed narrator."""
-    spec = json.loads(receipt)["main_package"]["package_or_url"]
-    match = re.search(r"\[([^\]]*)\]$", spec.partition("==")[0])
-    return [name.strip() for name in match[1].split(",")] if match else []
+def _uv_spec(requirement: dict[str, Any]) -> str:
+    """Returns a requirement of uv's receipt as packages are named on its command line."""
+    spec: str = requirement["name"]
+    if extras := requirement.get("extras"):
+        spec += f"[{','.join(extras)}]"
+    if git := requirement.get("git"):
+        url = urlsplit(git)
+        options = dict(parse_qsl(url.query))
+        folder = options.pop("subdirectory", None)
+        reference = "".join(f"@{value}" for value in options.values())  # rev, tag or branch
+        spec += f" @ git+{url._replace(query='').geturl()}{reference}"
+        spec += f"#subdirectory={folder}" if folder else ""
+    elif path := requirement.get("path") or requirement.get("directory"):
+        spec += f" @ {Path(path).as_uri()}"
+    elif url := requirement.get("url"):
+        spec += f" @ {url}"
+    else:
+        spec += requirement.get("specifier", "")
+    if marker := requirement.get("marker"):
+        spec += f" ; {marker}"
+    return spec
+
+
+def _read_pipx(receipt: str) -> tuple[str, list[str], str]:
+    """Returns how pipx installs narrator: the command, the extras, and the command for what was
+    injected. Without `--python` pipx would take its own."""
+    record = json.loads(receipt)
+    command = "pipx install --force"
+    if interpreter := record.get("source_interpreter"):
+        command += f" --python {shlex.quote(interpreter['__Path__'])}"
+    spec = record["main_package"]["package_or_url"]
+    match = re.search(r"\[([^\[\]]*)\]\s*(?:$|[<>=!~;@])", spec)
+    extras = [name.strip() for name in match[1].split(",")] if match else []
+    packages = [package["package_or_url"] for package in record["injected_packages"].values()]
+    others = f" && pipx inject --force {DISTRIBUTION} {shlex.join(packages)}" if packages else ""
+    return command, extras, others
 
 
 def _origin() -> str:

@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 import re
 import shlex
+import subprocess
 import sys
 import tomllib
 from importlib import metadata
 from pathlib import Path
 
 import pytest
+import yaml
 
 from narrator import __version__, installation
 from narrator.installation import (
@@ -85,16 +87,50 @@ def test_an_environment_without_pip_is_installed_into_by_uv(installed, monkeypat
     assert install_command("draft") == (f"uv pip install --python {python} '{DISTRIBUTION}[draft]'")
 
 
+@pytest.fixture
+def tool(installed, tmp_path, monkeypatch):
+    """Pretends that a tool keeps narrator in an environment with this receipt."""
+
+    def keep(name: str, receipt: str) -> None:
+        installed(None)
+        monkeypatch.setattr(sys, "prefix", str(tmp_path))
+        (tmp_path / name).write_text(receipt, "utf-8")
+
+    return keep
+
+
 @pytest.mark.parametrize("extras", ["", ', extras = ["studio", "names"]'])
-def test_a_tool_of_uv_keeps_its_extras(installed, tmp_path, monkeypatch, extras):
-    installed(None)
-    monkeypatch.setattr(sys, "prefix", str(tmp_path))
-    receipt = f'''[tool]
-requirements = [{{ name = "{DISTRIBUTION}"{extras} }}, {{ name = "other", extras = ["x"] }}]
-'''
-    (tmp_path / "uv-receipt.toml").write_text(receipt, "utf-8")
+def test_a_tool_of_uv_keeps_its_extras(tool, extras):
+    receipt = f'[tool]\nrequirements = [{{ name = "{DISTRIBUTION}"{extras} }}]\n'
+    tool("uv-receipt.toml", receipt)
     names = "studio,names,draft" if extras else "draft"
     assert install_command("draft") == f"uv tool install '{DISTRIBUTION}[{names}]'"
+
+
+@pytest.mark.parametrize(
+    ("requirement", "option"),
+    [
+        ('name = "mine"', "--with mine"),
+        ('name = "mine", specifier = ">=1,<2"', "--with 'mine>=1,<2'"),
+        ('name = "mine", extras = ["x", "y"]', "--with 'mine[x,y]'"),
+        (
+            """name = "mine", marker = "python_full_version < '3.13'" """,
+            "--with " + shlex.quote("mine ; python_full_version < '3.13'"),
+        ),
+        ('name = "mine", editable = "/my mine"', "--with-editable '/my mine'"),
+        ('name = "mine", directory = "/my mine"', "--with 'mine @ file:///my%20mine'"),
+        ('name = "mine", path = "/mine.whl"', "--with 'mine @ file:///mine.whl'"),
+        ('name = "mine", url = "https://a/b.whl"', "--with 'mine @ https://a/b.whl'"),
+        (
+            'name = "mine", git = "https://a/b?subdirectory=c&rev=v1"',
+            "--with 'mine @ git+https://a/b@v1#subdirectory=c'",
+        ),
+    ],
+)
+def test_a_tool_of_uv_keeps_what_was_installed_with_it(tool, requirement, option):
+    receipt = f'[tool]\nrequirements = [{{ name = "{DISTRIBUTION}" }}, {{ {requirement} }}]\n'
+    tool("uv-receipt.toml", receipt)
+    assert install_command("draft") == f"uv tool install '{DISTRIBUTION}[draft]' {option}"
 
 
 @pytest.mark.parametrize(
@@ -103,15 +139,30 @@ requirements = [{{ name = "{DISTRIBUTION}"{extras} }}, {{ name = "other", extras
         (DISTRIBUTION, "draft"),
         (f"{DISTRIBUTION}[studio, draft]", "studio,draft"),
         (f"{DISTRIBUTION}[studio]==0.1.0", "studio,draft"),
+        (f"{DISTRIBUTION}[studio,names]>=0.2", "studio,names,draft"),
+        (f"{DISTRIBUTION}[studio] ~= 0.2; python_version > '3.10'", "studio,draft"),
+        (f"{DISTRIBUTION}[studio] @ https://a/b.whl", "studio,draft"),
         ("/books/narrator_audiobook-0.1.0-py3-none-any.whl[studio]", "studio,draft"),
+        ("/books[1]/narrator_audiobook-0.1.0-py3-none-any.whl", "draft"),
     ],
 )
-def test_a_tool_of_pipx_keeps_its_extras(installed, tmp_path, monkeypatch, spec, names):
-    installed(None)
-    monkeypatch.setattr(sys, "prefix", str(tmp_path))
-    receipt = json.dumps({"main_package": {"package_or_url": spec}})
-    (tmp_path / "pipx_metadata.json").write_text(receipt, "utf-8")
+def test_a_tool_of_pipx_keeps_its_extras(tool, spec, names):
+    receipt = {"main_package": {"package_or_url": spec}, "injected_packages": {}}
+    tool("pipx_metadata.json", json.dumps(receipt))
     assert install_command("draft") == f"pipx install --force '{DISTRIBUTION}[{names}]'"
+
+
+def test_a_tool_of_pipx_keeps_its_interpreter_and_what_was_injected(tool):
+    receipt = {
+        "main_package": {"package_or_url": DISTRIBUTION},
+        "injected_packages": {"mine": {"package_or_url": "mine>=1"}},
+        "source_interpreter": {"__type__": "Path", "__Path__": "/usr/bin/python3.13"},
+    }
+    tool("pipx_metadata.json", json.dumps(receipt))
+    assert install_command("draft") == (
+        f"pipx install --force --python /usr/bin/python3.13 '{DISTRIBUTION}[draft]' "
+        f"&& pipx inject --force {DISTRIBUTION} 'mine>=1'"
+    )
 
 
 @pytest.fixture
@@ -174,6 +225,24 @@ def test_a_report_of_a_fault_names_the_releases_of_packages(narrator):
     assert said.startswith("narrator ")
     assert f"numpy {metadata.version('numpy')}\n" in said
     assert narrator("--version")[1].strip() == f"narrator {__version__}"
+
+
+@pytest.mark.parametrize(("tag", "code"), [(f"v{__version__}", 0), ("v0.0.9", 2), ("", 2)])
+def test_a_tag_names_the_version(tag, code):
+    make = subprocess.run(
+        ["make", "-s", "version", f"TAG={tag}", f"PYTHON={sys.executable}"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+    )
+    assert make.returncode == code, make.stderr
+    assert (f"tag v{__version__}" in make.stdout) == bool(code)
+
+
+def test_a_release_is_held_against_its_tag_before_anything_is_built():
+    workflow = yaml.safe_load((ROOT / ".github/workflows/release.yml").read_text("utf-8"))
+    steps = [step.get("run") for step in workflow["jobs"]["build"]["steps"]]
+    assert steps.index("make version") < steps.index("make wheel sdist")
 
 
 def test_the_distribution_has_the_name_of_pyproject():
