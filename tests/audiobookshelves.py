@@ -21,13 +21,16 @@ SOUNDS = (".m4b", ".mp3")
 class Server:
     port: int = 0
     folders: dict[str, dict[str, tuple[int, bytes]]] = field(default_factory=dict)
-    """What is on its disk: number of the upload, and bytes, of each file in each folder."""
+    """What is on its disk: number of the upload, and bytes, of each file in each folder, whose path
+    begins with "fol-2/" in the second folder of the library."""
     items: dict[str, dict[str, Any]] = field(default_factory=dict)
     """Its items, as the last scan left them."""
     requests: list[str] = field(default_factory=list)
     uploads_left: int = 1000
     scans_ignored: int = 0
     """Scans that leave out new files, as one does that its watcher has just seen."""
+    scanned_chapters: list[dict[str, Any]] = field(default_factory=list)
+    """Chapters that a scan sets."""
     user: str = "admin"
     covers: dict[str, bytes] = field(default_factory=dict)
     count: int = 0
@@ -40,18 +43,21 @@ class Server:
         if self.scans_ignored:
             self.scans_ignored -= 1
             return
+        for item in self.items.values():
+            item["isMissing"] = _folder_of(item) not in self.folders
         for folder, files in self.folders.items():
-            item = next((i for i in self.items.values() if i["relPath"] == folder), None)
+            item = next((i for i in self.items.values() if _folder_of(i) == folder), None)
             if item is None:
                 self.count += 1
                 item = {
                     "id": f"item-{self.count}",
                     "libraryId": "lib-1",
-                    "folderId": "fol-1",
-                    "relPath": folder,
+                    "folderId": "fol-2" if folder.startswith("fol-2/") else "fol-1",
+                    "relPath": folder.removeprefix("fol-2/"),
                     "media": {"chapters": [], "metadata": {}},
                 }
                 self.items[item["id"]] = item
+            item["media"]["chapters"] = self.scanned_chapters or item["media"]["chapters"]
             books = [f"{folder}/{name}" for name in files if name.endswith(".epub")]
             if "libraryFiles" not in item and books:
                 item["media"]["ebookFile"] = books[0]
@@ -78,7 +84,7 @@ class Server:
                 "libraries": [
                     {"id": "pod", "name": "Casts", "mediaType": "podcast", "folders": []},
                     {"id": "lib-1", "name": "Books", "mediaType": "book",
-                     "folders": [{"id": "fol-1"}]},
+                     "folders": [{"id": "fol-1"}, {"id": "fol-2"}]},
                 ]
             }  # fmt: skip
         if method == "GET" and path.startswith("/api/libraries/lib-1/items"):
@@ -101,9 +107,10 @@ class Server:
             raise ConnectionAbortedError
         self.uploads_left -= 1
         fields, name, data = parse(body, kind)
-        assert (fields["library"], fields["folder"]) == ("lib-1", "fol-1")
+        assert fields["library"] == "lib-1"
         parts = [fields.get(part, "") for part in ("author", "series", "title")]
-        folder = self.folders.setdefault("/".join(filter(None, parts)), {})
+        path = _path(fields["folder"], "/".join(filter(None, parts)))
+        folder = self.folders.setdefault(path, {})
         self.count += 1
         folder[name] = (self.count, data)
         return 200, None
@@ -115,18 +122,32 @@ class Server:
         if (method, act) == ("GET", None):
             return 200, item
         if (method, act) == ("DELETE", "file") and file:
-            del self.folders[item["relPath"]][unquote(file).rpartition("/")[2]]
+            del self.folders[_folder_of(item)][unquote(file).rpartition("/")[2]]
         elif (method, act) == ("PATCH", "ebook") and file:
             item["media"]["ebookFile"] = unquote(file.removesuffix("/status"))
         elif (method, act) == ("PATCH", "media"):
             item["media"]["metadata"] |= json.loads(body)["metadata"]
+            for row in item["media"]["metadata"].get("authors", []):
+                row["id"] = f"author-{row['name']}"
         elif (method, act) == ("POST", "chapters"):
             item["media"]["chapters"] = json.loads(body)["chapters"]
         elif (method, act) == ("POST", "cover"):
             self.covers[item["id"]] = parse(body, kind)[2]
+        elif (method, act) == ("DELETE", "cover"):
+            del self.covers[item["id"]]
+        elif (method, act) == ("GET", "cover"):
+            return 200, self.covers[item["id"]]
         else:
             return 404, None
         return 200, {}
+
+
+def _path(folder_id: str, path: str) -> str:
+    return f"fol-2/{path}" if folder_id == "fol-2" else path
+
+
+def _folder_of(item: dict[str, Any]) -> str:
+    return _path(item["folderId"], item["relPath"])
 
 
 def parse(body: bytes, kind: str) -> tuple[dict[str, str], str, bytes]:
@@ -165,7 +186,10 @@ def serving() -> Iterator[Server]:
                 except ConnectionAbortedError:
                     self.close_connection = True
                     return
-            data = b"OK" if answer is None else json.dumps(answer).encode()
+            if isinstance(answer, bytes):
+                data = answer
+            else:
+                data = b"OK" if answer is None else json.dumps(answer).encode()
             self.send_response(status)
             self.send_header("Content-Length", str(len(data)))
             if status == 301:

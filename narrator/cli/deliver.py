@@ -118,8 +118,11 @@ def _deliver_to_server(
         line("waiting for the server's scan", 0)
         changes = shelf.finish(book_facts(planned), layouts.list_chapter_marks(planned, items))
     _print_delivery(delivery, f"{place} {'/'.join(shelf.parts)}")
-    if changes:
-        out.print(f"set there: {', '.join(changes)}")
+    if changes.set:
+        out.print(f"updated on the server: {', '.join(changes.set)}")
+    if changes.kept:
+        names = ", ".join(changes.kept)
+        err.print(f"left as edited on the server: {names}; --replace overwrites them with yours")
 
 
 def _open_shelf(to: str) -> tuple[Shelf, Path | str]:

@@ -2,8 +2,10 @@
 
 A book is one item there, in the folder author/series/title. It is met again by the id that the
 record of the first delivery holds, wherever it has been moved and whatever it is called since; so
-it is replaced, never doubled, and listeners keep their place. Facts, cover and chapters are set
-where they have changed here, so that what somebody edits there stays.
+it is replaced, never doubled, and listeners keep their place.
+
+Each fact, the cover and the chapters are set or removed where they have changed here, as long as
+the server shows what was set last: what somebody has edited there is theirs.
 
 Written from the server's routes (version 2.36): `POST /api/upload` stores files in the folder of
 author, series and title; a scan makes them an item.
@@ -15,6 +17,7 @@ import json
 import secrets
 import time
 import unicodedata
+from collections import defaultdict
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -66,6 +69,15 @@ class Library:
     folder_id: str
 
 
+@dataclass(frozen=True, slots=True)
+class Changes:
+    """Names of facts, among them "cover" and "chapters"."""
+
+    set: tuple[str, ...] = ()
+    kept: tuple[str, ...] = ()
+    """Those that have changed here, but were edited there."""
+
+
 @dataclass(slots=True)
 class AudiobookshelfShelf:
     """The item of a book in a library. Its methods raise EnvironmentFailed and UsageError."""
@@ -74,6 +86,8 @@ class AudiobookshelfShelf:
     parts: tuple[str, ...]
     """The book's folder: author, series, title, as far as there are any."""
     record: SentRecord
+    is_replacing: bool
+    """Whether files and facts of others are replaced."""
     _item: dict[str, Any] | None = field(default=None, init=False)
     """The item as it was before this delivery."""
     _sent_sizes: dict[str, int] = field(default_factory=dict, init=False)
@@ -84,7 +98,8 @@ class AudiobookshelfShelf:
     ) -> AudiobookshelfShelf:
         """Looks for the book. Raises UsageError where another book is in its folder, unless that is
         to be replaced."""
-        shelf = cls(library, tuple(_fit_name(part) for part in folder.parts), record)
+        parts = tuple(_fit_name(part) for part in folder.parts)
+        shelf = cls(library, parts, record, is_replacing)
         shelf._item = item = shelf._find_item()
         if _UNREAD in record.facts:
             shelf._item = item = shelf._catch_up()
@@ -114,7 +129,8 @@ class AudiobookshelfShelf:
 
     def send(self, items: Sequence[Item], on_sent: Callable[[Item], None]) -> None:
         *upper_parts, title = self.parts
-        fields = {"library": self.library.id, "folder": self.library.folder_id, "title": title}
+        folder_id = str((self._item or {}).get("folderId") or self.library.folder_id)
+        fields = {"library": self.library.id, "folder": folder_id, "title": title}
         fields |= dict(zip(("author", "series"), upper_parts, strict=False))
         self._note(_UNREAD, "yes")
         for item in items:
@@ -131,47 +147,82 @@ class AudiobookshelfShelf:
                 path = f"/api/items/{_id(item)}/file/{quote(str(file['ino']), safe='')}"
                 self.library.server.call("DELETE", path)
 
-    def finish(self, facts: BookFacts, marks: Sequence[ChapterMark]) -> list[str]:
+    def finish(self, facts: BookFacts, marks: Sequence[ChapterMark]) -> Changes:
         """Has the server read the files that were sent, and sets facts, cover and chapters that
-        have changed. Returns a word for each of these that was set."""
-        is_changed = self._item is None or _UNREAD in self.record.facts
-        item = self._scan() if is_changed or self._item is None else self._item
+        have changed."""
+        is_unread = self._item is None or _UNREAD in self.record.facts
+        item = self._scan() if is_unread or self._item is None else self._item
         self._note("item", str(item["id"]))
-        item_path = f"/api/items/{_id(item)}"
-        server = self.library.server
-        metadata = _metadata(facts)
-        changes = []
-        if is_changed and not item["media"].get("ebookFile"):
+        if is_unread and not item["media"].get("ebookFile"):
             for file in item.get("libraryFiles", []):  # one that replaced another is only an extra
                 if file["metadata"]["filename"] in self._sent_sizes and file.get("isSupplementary"):
                     ino = quote(str(file["ino"]), safe="")
-                    server.call("PATCH", f"{item_path}/ebook/{ino}/status")
-        if self._is_new("facts", keys.key(metadata)):
-            server.call("PATCH", f"{item_path}/media", {"metadata": metadata})
-            self._note("facts", keys.key(metadata))
-            changes.append("facts")
-        cover_hash = keys.file_content(facts.cover) if facts.cover else ""
-        if facts.cover and self._is_new("cover", cover_hash):
-            name = f"cover{facts.cover.suffix.lower()}"
-            server.call("POST", f"{item_path}/cover", _multipart({}, "cover", name, facts.cover))
-            self._note("cover", cover_hash)
-            changes.append("cover")
-        rows = [
-            {"id": number, "title": mark.title, "start": mark.start, "end": mark.end}
-            for number, mark in enumerate(marks)
-        ]
-        marks_hash = keys.key({"chapters": rows})
-        if rows and (is_changed or self._is_new("chapters", marks_hash)):
-            if not _is_same(item["media"].get("chapters") or [], rows):
-                server.call("POST", f"{item_path}/chapters", {"chapters": rows})
-                changes.append("chapters")
-            self._note("chapters", marks_hash)
+                    self.library.server.call(
+                        "PATCH", f"/api/items/{_id(item)}/ebook/{ino}/status"
+                    )
+        known_facts = _metadata(facts) | ({"chapters": _chapter_rows(marks)} if marks else {})
+        changes = [self._set_facts(item, known_facts), self._set_cover(item, facts.cover)]
         self.record.facts.pop(_UNREAD, None)
         self.record.save()
-        return changes
+        return Changes(
+            tuple(name for change in changes for name in change.set),
+            tuple(name for change in changes for name in change.kept),
+        )
 
-    def _is_new(self, name: str, value: str) -> bool:
-        return self.record.facts.get(name) != value
+    def _set_facts(self, item: dict[str, Any], facts: Mapping[str, Any]) -> Changes:
+        """Sets those of the facts that have changed here and were not edited there."""
+        old_facts, shown_facts = _shown_facts(self._item or item), _shown_facts(item)
+        outdated, unset, kept = list[str](), list[str](), list[str]()
+        for name, fact in facts.items():
+            sent_key, _, shown_key = self.record.facts.get(name, "").partition(" ")
+            is_changed = _key(fact) != sent_key
+            is_edited = sent_key and _key(old_facts[name]) not in (shown_key, _key(fact))
+            if is_edited and not self.is_replacing:
+                kept += [name] if is_changed else []
+            elif not fact and (sent_key == _key(None) or not (sent_key or self.is_replacing)):
+                unset.append(name)  # not ours to remove
+            elif is_changed or _key(shown_facts[name]) != shown_key:
+                outdated.append(name)
+        item_path = f"/api/items/{_id(item)}"
+        if metadata := {name: facts[name] for name in outdated if name != "chapters"}:
+            self.library.server.call("PATCH", f"{item_path}/media", {"metadata": metadata})
+        if "chapters" in outdated:
+            rows = {"chapters": facts["chapters"]}
+            self.library.server.call("POST", f"{item_path}/chapters", rows)
+        if outdated:
+            shown_facts = _shown_facts(self._find_item() or item)
+        for name in (*outdated, *unset):
+            self.record.facts[name] = f"{_key(facts[name])} {_key(shown_facts[name])}"
+        self.record.save()
+        return Changes(tuple(outdated), tuple(kept))
+
+    def _set_cover(self, item: dict[str, Any], cover: Path | None) -> Changes:
+        """Sets or removes the cover, if it has changed here and was not changed there."""
+        sent_hash = self.record.facts.get("cover", "")
+        cover_hash = keys.file_content(cover) if cover else ""
+        if cover_hash == sent_hash:
+            return Changes()
+        path = f"/api/items/{_id(item)}/cover"
+        server = self.library.server
+        if sent_hash and not self.is_replacing:
+            picture = server.find_bytes(f"{path}?raw=1")
+            if keys.content_of(picture) not in (sent_hash, cover_hash):
+                return Changes(kept=("cover",))
+        if cover:
+            name = f"cover{cover.suffix.lower()}"
+            server.call("POST", path, _multipart({}, "cover", name, cover))
+        else:
+            cover_path = item["media"].get("coverPath")
+            server.call("DELETE", path)
+            self.remove(  # a scan would find it again
+                [
+                    file["metadata"]["filename"]
+                    for file in item.get("libraryFiles", [])
+                    if file["metadata"].get("path") == cover_path
+                ]
+            )
+        self._note("cover", cover_hash)
+        return Changes(set=("cover",))
 
     def _note(self, name: str, value: str) -> None:
         self.record.facts[name] = value
@@ -184,15 +235,35 @@ class AudiobookshelfShelf:
         if id := self.record.facts.get("item"):
             item = server.find(f"/api/items/{quote(id, safe='')}?expanded=1")
             if item is not None and item.get("libraryId") == self.library.id:
-                return item
+                return (item.get("isMissing") and self._find_moved(item)) or item
             self.record.facts, self.record.hashes = {}, {}  # it was deleted there
-        items = server.get(f"/api/libraries/{self.library.id}/items?limit=0&minified=1")
-        folder = unicodedata.normalize("NFC", "/".join(self.parts))
-        for row in items.get("results", []):
-            is_here = row.get("folderId") in (None, self.library.folder_id)
-            if is_here and unicodedata.normalize("NFC", row.get("relPath", "")) == folder:
+        for row in self._list_items("/".join(self.parts)):
+            if row.get("folderId") in (None, self.library.folder_id):
                 return server.find(f"/api/items/{_id(row)}?expanded=1")
         return None
+
+    def _find_moved(self, missing_item: Mapping[str, Any]) -> dict[str, Any] | None:
+        """Returns the item to which the files of a missing one were moved, from a disk to another:
+        the server takes it for another book."""
+        for row in self._list_items(missing_item["relPath"]):
+            item = self.library.server.find(f"/api/items/{_id(row)}?expanded=1") or {}
+            sizes = {name: size for name, (size, _) in _files(item).items()}
+            if not item.get("isMissing") and self.record.sizes.items() <= sizes.items():
+                unread = {name: fact for name, fact in self.record.facts.items() if name == _UNREAD}
+                self.record.facts = {"item": str(item["id"]), **unread}
+                return item
+        return None
+
+    def _list_items(self, folder: str) -> list[dict[str, Any]]:
+        """Returns the items in a folder of this path, in any folder of the library."""
+        items = self.library.server.get(
+            f"/api/libraries/{self.library.id}/items?limit=0&minified=1"
+        )
+        path = unicodedata.normalize("NFC", folder)
+        rows: list[dict[str, Any]] = items.get("results", [])
+        return [
+            row for row in rows if unicodedata.normalize("NFC", row.get("relPath", "")) == path
+        ]
 
     def _catch_up(self) -> dict[str, Any] | None:
         """Has the server read what a delivery that was cut off has sent; returns the item if there
@@ -302,14 +373,20 @@ class _Server:
     def find(self, path: str) -> dict[str, Any] | None:
         """Returns an answer in JSON; None where there is nothing, or no JSON. Raises
         EnvironmentFailed, UsageError."""
+        body = self.find_bytes(path)
         try:
-            return self._parse(self._send("GET", path))
-        except Setback as setback:
-            if setback.status == 404:
-                return None
-            raise self._explain(setback) from None
+            return self._parse(body)
         except EnvironmentFailed:
             return None
+
+    def find_bytes(self, path: str) -> bytes:
+        """Returns an answer; empty where there is nothing. Raises EnvironmentFailed, UsageError."""
+        try:
+            return self._send("GET", path)
+        except Setback as setback:
+            if setback.status == 404:
+                return b""
+            raise self._explain(setback) from None
 
     def call(self, method: str, path: str, body: Mapping[str, Any] | Upload | None = None) -> bytes:
         """Returns the body of an answer. Raises EnvironmentFailed, UsageError."""
@@ -372,9 +449,9 @@ def _files(item: Mapping[str, Any]) -> dict[str, tuple[int, float]]:
 
 
 def _metadata(facts: BookFacts) -> dict[str, Any]:
-    """Returns the facts that are known, by the server's names."""
+    """Returns the facts by the server's names; empty ones remove what it has."""
     series = {"name": facts.series, "sequence": facts.part or None}
-    metadata = {
+    return {
         "title": facts.title,
         "subtitle": facts.subtitle,
         "authors": [{"name": author} for author in facts.authors],
@@ -388,16 +465,27 @@ def _metadata(facts: BookFacts) -> dict[str, Any]:
         "asin": facts.asin,
         "language": facts.language,
     }
-    return {name: fact for name, fact in metadata.items() if fact}
 
 
-def _is_same(chapters: Sequence[Mapping[str, Any]], rows: Sequence[Mapping[str, Any]]) -> bool:
-    """Returns whether the server has the same chapters, to a tenth of a second."""
-    return len(chapters) == len(rows) and all(
-        chapter.get("title") == row["title"]
-        and all(abs(chapter.get(end, -1) - row[end]) < 0.1 for end in ("start", "end"))
-        for chapter, row in zip(chapters, rows, strict=True)
-    )
+def _chapter_rows(marks: Sequence[ChapterMark]) -> list[dict[str, Any]]:
+    return [
+        {"id": number, "title": mark.title, "start": mark.start, "end": mark.end}
+        for number, mark in enumerate(marks)
+    ]
+
+
+def _shown_facts(item: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Returns the facts that an item shows, in the form in which they are sent; None for unknown
+    ones."""
+    facts = {**item["media"].get("metadata", {}), "chapters": item["media"].get("chapters")}
+    for name, keys_sent in (("authors", ("name",)), ("series", ("name", "sequence"))):
+        facts[name] = [{key: row.get(key) for key in keys_sent} for row in facts.get(name) or []]
+    return defaultdict(lambda: None, facts)
+
+
+def _key(fact: Any) -> str:
+    """Returns a key of a fact, the same for all that are empty."""
+    return keys.seal(fact or None)[:16]
 
 
 def _fit_name(name: str) -> str:

@@ -37,14 +37,14 @@ def test_a_book_is_an_item_with_its_facts(deliver, server):
     assert code == 0
     assert said.splitlines()[-2:] == [
         f"{server.url} {FOLDER}: 2 files sent",
-        "set there: facts, chapters",
+        "updated on the server: title, authors, narrators, series, language, chapters",
     ]
     (item,) = server.items.values()
     assert item["relPath"] == FOLDER
     assert {*server.folders[FOLDER]} == {M4B, EPUB}
     assert item["media"]["metadata"] == {
         "title": "The Ferry",
-        "authors": [{"name": "A. Author"}],
+        "authors": [{"id": "author-A. Author", "name": "A. Author"}],
         "narrators": ["draft voice"],
         "series": [{"name": "Ferries", "sequence": "2"}],
         "language": "en",
@@ -79,12 +79,100 @@ def test_a_new_title_stays_the_same_item_in_its_folder(deliver, server, narrator
     }
 
 
-def test_what_was_edited_there_stays(deliver, server):
+@pytest.fixture
+def export(narrator, finished):
+    """Makes the files of another manifest."""
+
+    def run(manifest):
+        finished.write_text(manifest)
+        assert narrator("export", finished, "--draft")[0] == 0
+
+    return run
+
+
+def test_a_book_that_was_moved_to_another_folder_of_the_library_is_replaced_there(
+    deliver, server, export
+):
     deliver()
     (item,) = server.items.values()
-    item["media"]["metadata"]["title"] = "My Ferry"
+    item["folderId"], item["relPath"] = "fol-2", "Shared/The Ferry"
+    server.folders = {"fol-2/Shared/The Ferry": server.folders[FOLDER]}
+    export(MANIFEST.replace("The Ferry", "The Rope"))
+    assert deliver()[0] == 0
+    assert {*server.folders} == {"fol-2/Shared/The Ferry"}
+    assert {*server.folders["fol-2/Shared/The Ferry"]} == {
+        M4B.replace("Ferry", "Rope"),
+        EPUB.replace("Ferry", "Rope"),
+    }
+    assert len(server.items) == 1
+
+
+def test_a_book_that_was_moved_to_another_disk_is_met_again(deliver, server, export):
     deliver()
-    assert item["media"]["metadata"]["title"] == "My Ferry"
+    server.folders = {f"fol-2/{FOLDER}": server.folders[FOLDER]}
+    server.scan()  # takes it for another book
+    assert len(server.items) == 2
+    export(MANIFEST.replace("The Ferry", "The Rope"))
+    assert deliver()[0] == 0
+    assert {*server.folders} == {f"fol-2/{FOLDER}"}
+    assert server.items["item-4"]["media"]["metadata"]["title"] == "The Rope"
+    assert "0 files sent" in deliver()[1]
+
+
+def test_what_was_edited_there_stays(deliver, server, export):
+    deliver()
+    (item,) = server.items.values()
+    metadata = item["media"]["metadata"]
+    metadata |= {"title": "My Ferry", "narrators": ["Me"], "publisher": "Mine"}
+    deliver()
+    assert metadata["title"] == "My Ferry"
+    export(MANIFEST.replace("The Ferry", "The Rope").replace("A. Author", "B. Author"))
+    _, said, log = deliver()
+    assert "updated on the server: authors\n" in said
+    assert "left as edited on the server: title; --replace overwrites them with yours" in log
+    assert (metadata["title"], metadata["narrators"]) == ("My Ferry", ["Me"])
+    assert "updated on the server: title, narrators" in deliver("--replace")[1]
+    assert (metadata["title"], metadata["narrators"]) == ("The Rope", ["draft voice"])
+
+
+def test_what_was_removed_here_is_removed_there(deliver, server, export):
+    export(MANIFEST + "publisher: Quay\nsubtitle: A Crossing\n")
+    deliver()
+    (item,) = server.items.values()
+    metadata = item["media"]["metadata"]
+    metadata |= {"subtitle": "Mine", "isbn": "123"}
+    export(MANIFEST.replace("series: {name: Ferries, part: 2}\n", ""))
+    _, said, log = deliver()
+    assert "updated on the server: series, publisher" in said
+    assert "left as edited on the server: subtitle;" in log
+    assert (metadata["series"], metadata["publisher"]) == ([], "")
+    assert (metadata["subtitle"], metadata["isbn"]) == ("Mine", "123")
+    deliver("--replace")
+    assert (metadata["subtitle"], metadata["isbn"]) == ("", "123")
+
+
+def test_chapters_that_were_edited_there_stay_unless_they_are_replaced(deliver, server, export):
+    deliver()
+    (item,) = server.items.values()
+    item["media"]["chapters"][0]["title"] = "Dawn"
+    export(MANIFEST + "publisher: Quay\n")
+    _, said, log = deliver()
+    assert "2 files sent" in said
+    assert "chapters" not in said + log
+    export(MANIFEST.replace("Evening", "Night"))
+    assert "left as edited on the server: chapters" in deliver()[2]
+    assert [row["title"] for row in item["media"]["chapters"]] == ["Dawn", "Evening"]
+    deliver("--replace")
+    assert [row["title"] for row in item["media"]["chapters"]] == ["Morning", "Night"]
+
+
+def test_chapters_that_a_scan_has_changed_are_set_again(deliver, server, export):
+    deliver()
+    (item,) = server.items.values()
+    export(MANIFEST + "publisher: Quay\n")
+    server.scanned_chapters = [{"id": 0, "title": "Track 1", "start": 0, "end": 1}]
+    assert "updated on the server: publisher, chapters" in deliver()[1]
+    assert [row["title"] for row in item["media"]["chapters"]] == ["Morning", "Evening"]
 
 
 def test_a_cover_is_sent_once_for_each_picture(deliver, server, narrator, finished):
@@ -92,10 +180,33 @@ def test_a_cover_is_sent_once_for_each_picture(deliver, server, narrator, finish
     shutil.copy(ROOT / "projects/small-machines/cover.png", picture)
     finished.write_text(f"{MANIFEST}cover: cover.png\n")
     narrator("export", finished, "--draft")
-    assert "set there: facts, cover, chapters" in deliver()[1]
+    assert "chapters, cover\n" in deliver()[1]
     (sent,) = server.covers.values()
     assert sent == picture.read_bytes()
-    assert "set there" not in deliver()[1]
+    assert "updated" not in deliver()[1]
+
+
+def test_a_cover_that_was_changed_there_stays(deliver, server, export, finished):
+    shutil.copy(ROOT / "projects/small-machines/cover.png", finished.parent / "cover.png")
+    export(f"{MANIFEST}cover: cover.png\n")
+    deliver()
+    (id,) = server.items
+    server.covers[id] = b"a better picture"
+    export(MANIFEST)
+    assert "left as edited on the server: cover" in deliver()[2]
+    assert server.covers[id] == b"a better picture"
+    deliver("--replace")
+    assert not server.covers
+
+
+def test_a_cover_that_was_removed_here_is_removed_there(deliver, server, export, finished):
+    shutil.copy(ROOT / "projects/small-machines/cover.png", finished.parent / "cover.png")
+    export(f"{MANIFEST}cover: cover.png\n")
+    deliver()
+    assert server.covers
+    export(MANIFEST)
+    assert "updated on the server: cover" in deliver()[1]
+    assert not server.covers
 
 
 @pytest.mark.parametrize("uploads", [0, 1])
@@ -127,12 +238,16 @@ def test_uploads_that_nobody_scanned_are_scanned_by_the_next_run(deliver, server
 def test_a_book_of_others_in_the_same_folder_is_left_alone(deliver, server):
     server.folders[FOLDER] = {"human.mp3": (1, b"sound"), "notes.txt": (2, b"text")}
     server.scan()
+    (item,) = server.items.values()
+    item["media"]["metadata"]["isbn"] = "123"
     code, _, log = deliver()
     assert code == 2
     assert f"has '{FOLDER}' already, which this project did not send: nothing was sent" in log
     assert {*server.folders[FOLDER]} == {"human.mp3", "notes.txt"}
     assert deliver("--replace")[0] == 0
     assert {*server.folders[FOLDER]} == {"notes.txt", M4B, EPUB}
+    (item,) = server.items.values()
+    assert item["media"]["metadata"]["isbn"] == ""
 
 
 def test_the_book_of_another_that_took_the_place_of_a_deleted_one_is_refused(deliver, server):
