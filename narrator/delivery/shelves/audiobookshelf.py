@@ -157,9 +157,7 @@ class AudiobookshelfShelf:
             for file in item.get("libraryFiles", []):  # one that replaced another is only an extra
                 if file["metadata"]["filename"] in self._sent_sizes and file.get("isSupplementary"):
                     ino = quote(str(file["ino"]), safe="")
-                    self.library.server.call(
-                        "PATCH", f"/api/items/{_id(item)}/ebook/{ino}/status"
-                    )
+                    self.library.server.call("PATCH", f"/api/items/{_id(item)}/ebook/{ino}/status")
         known_facts = _metadata(facts) | ({"chapters": _chapter_rows(marks)} if marks else {})
         changes = [self._set_facts(item, known_facts), self._set_cover(item, facts.cover)]
         self.record.facts.pop(_UNREAD, None)
@@ -261,9 +259,7 @@ class AudiobookshelfShelf:
         )
         path = unicodedata.normalize("NFC", folder)
         rows: list[dict[str, Any]] = items.get("results", [])
-        return [
-            row for row in rows if unicodedata.normalize("NFC", row.get("relPath", "")) == path
-        ]
+        return [row for row in rows if unicodedata.normalize("NFC", row.get("relPath", "")) == path]
 
     def _catch_up(self) -> dict[str, Any] | None:
         """Has the server read what a delivery that was cut off has sent; returns the item if there
