@@ -156,4 +156,5 @@ def _file(
         bytes=path.stat().st_size,
         fresh=True,
         chapters=chapters,
+        kind="book" if whole else "chapter",
     )

@@ -149,7 +149,8 @@ def finish(
     sounds_by_number = {sound.number: sound for sound in sounds}
     with files.translating_errors(book.folders.finished):
         made_files = {
-            path: MadeFile(facts=content_facts(path)) for path in written_companions.paths
+            path: MadeFile(facts={"kind": kind, **content_facts(path)})
+            for path, kind in written_companions.kinds.items()
         }
     for file in exported.delivered:
         state = _file_state(shared_facts, [sounds_by_number[number] for number in file.chapters])
@@ -205,6 +206,7 @@ def _sound_facts(file: ListenerFile, sounds: Sequence[ChapterAudio]) -> dict[str
     """Returns the `MadeFile.facts` of a delivered file. Raises OSError."""
     timelines = {sound.number: sound.timeline for sound in sounds}
     return content_facts(file.path) | {
+        "kind": file.kind,
         "seconds": round(file.seconds, 3),
         "pause": _longest_pause([timelines[number] for number in file.chapters]),
         "starts": [round(start, 3) for start in file.starts],
@@ -301,7 +303,7 @@ def _write_companions(
     """
     output, tags = book.project.manifest.output, book_facts(book)
     if not output.companions:
-        return companions.WrittenCompanions((), ())
+        return companions.WrittenCompanions({}, ())
     source_name = book.project.manifest.source
     chunks = {
         number + 1: tuple(step.chunk for step in chapter_steps if not step.with_before)
@@ -313,7 +315,7 @@ def _write_companions(
         )
         for sound in sounds
     ]
-    paths: list[Path] = []
+    companion_kinds: dict[Path, str] = {}
     remarks: dict[str, None] = {}
     for profile in book.project.deliveries:
         epub_name = f"{export.book_name(profile.book_name, tags)}.epub"
@@ -338,9 +340,9 @@ def _write_companions(
             ids=output.chunk_ids,
             words=output.highlight == "words",
         )
-        paths += profile_companions.paths
+        companion_kinds |= profile_companions.kinds
         remarks |= dict.fromkeys(profile_companions.remarks)
-    return companions.WrittenCompanions(tuple(paths), tuple(remarks))
+    return companions.WrittenCompanions(companion_kinds, tuple(remarks))
 
 
 # -- what decides a file ---------------------------------------------------------------------------

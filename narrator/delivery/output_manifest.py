@@ -31,10 +31,9 @@ class MadeFile:
     state: str = ""
     """Hash of everything that decided it; empty until it is delivered."""
     facts: Mapping[str, Any] = field(default_factory=dict)
-    """size in bytes and sha256. For sound: seconds; pause, the longest that its timeline explains;
-    starts, the seconds at which its chapters begin; mark, the tags that state its origin;
-    signed, where it has content credentials; checks, its results against its profile.
-    For a feed: feed."""
+    """size in bytes, sha256 and kind. For sound: seconds; pause, the longest that its timeline
+    explains; starts, the seconds at which its chapters begin; mark, the tags that state its origin;
+    signed, where it has content credentials; checks, its results against its profile."""
 
     def row(self) -> list[Any]:
         """Returns the JSON row of the list."""
@@ -46,8 +45,14 @@ class MadeFile:
         return list(self.facts["checks"][1]) if "checks" in self.facts else []
 
     @property
+    def kind(self) -> str:
+        """`export.FileKind` of sound, the name in `output.companions` of a companion, or "feed";
+        empty where an earlier version made it."""
+        return str(self.facts.get("kind", ""))
+
+    @property
     def is_feed(self) -> bool:
-        return bool(self.facts.get("feed"))
+        return self.kind == "feed" or bool(self.facts.get("feed"))  # of earlier versions
 
     def difference(self, path: Path) -> str:
         """Returns how the file at `path` differs from what was delivered; empty where every byte

@@ -98,7 +98,7 @@ def record_feed(project: Project, path: Path) -> None:
         outputs = open_output_manifest(folders)
         with files.translating_errors(path):
             facts = output_manifest.content_facts(path)
-        outputs.record(path, MadeFile(facts={"feed": True, **facts}))
+        outputs.record(path, MadeFile(facts={"kind": "feed", **facts}))
 
 
 def load_records(project: Project) -> dict[str, MadeFile]:

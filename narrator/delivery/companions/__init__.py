@@ -14,7 +14,7 @@ of manifests and takes.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -40,10 +40,15 @@ __all__ = [
 class WrittenCompanions:
     """Companions as they now lie on disk."""
 
-    paths: tuple[Path, ...]
+    kinds: Mapping[Path, str]
+    """Their names in `output.companions`."""
     remarks: tuple[str, ...]
     """Notes for listeners: on a read-along that is not in the book's own pages, on words
     without times."""
+
+    @property
+    def paths(self) -> tuple[Path, ...]:
+        return tuple(self.kinds)
 
 
 def write(
@@ -73,34 +78,34 @@ def write(
     wide_captions = _Captions(vtt.LINE_WIDTH, labels=False)
     narrow_captions = _Captions(srt.LINE_WIDTH, labels=len(names) > 1, ids=ids)
     chapters_by_number = {chapter.number: chapter for chapter in chapters}
-    planned_texts: list[tuple[Path, Callable[[], str]]] = []
+    planned_texts: list[tuple[Path, str, Callable[[], str]]] = []
     for file in files:
         file_chapters = [chapters_by_number[number] for number in file.chapters]
         texts = _FileTexts(file, file_chapters, tags, wide_captions, narrow_captions, ids, words)
         planned_texts += [
-            (companion_path(file, files, kind.ending), partial(kind.text, texts))
+            (companion_path(file, files, kind.ending), name, partial(kind.text, texts))
             for name, kind in _KINDS.items()
             if name in companion_kinds and not (kind.is_of_books and file.chapter is not None)
         ]
-    paths = [path for path, _ in planned_texts]
+    kinds = {path: name for path, name, _ in planned_texts}
     has_readalong = "readalong" in companion_kinds and bool(files)
     if has_readalong:
-        paths.append(book)
+        kinds[book] = "readalong"
     if outputs is not None:
-        outputs.expect_files(paths)
-    for number, (path, text) in enumerate(planned_texts):
-        on_progress(number, len(paths))
+        outputs.expect_files(kinds)
+    for number, (path, _, text) in enumerate(planned_texts):
+        on_progress(number, len(kinds))
         update(path, text().encode(), outputs)
     remarks = _untimed_remark(chapters, companion_kinds) if words else ()
     if has_readalong:
         from narrator.delivery.companions import readalong  # it loads all readers of EPUB
 
-        on_progress(len(planned_texts), len(paths))
+        on_progress(len(planned_texts), len(kinds))
         if outputs is not None:
             outputs.clear_path(book)
         remarks += readalong.write(book, chapters, files, tags, source, words=words)
-    on_progress(len(paths), len(paths))
-    return WrittenCompanions(tuple(paths), remarks)
+    on_progress(len(kinds), len(kinds))
+    return WrittenCompanions(kinds, remarks)
 
 
 def _untimed_remark(

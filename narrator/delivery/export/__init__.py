@@ -22,6 +22,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from threading import Event
+from typing import Literal
 
 from narrator import keys
 from narrator.delivery.credentials import SIGNED_FORMATS, Credentials
@@ -57,6 +58,7 @@ __all__ = [
     "Encoding",
     "Exported",
     "Failure",
+    "FileKind",
     "ListenerFile",
     "OutputTarget",
     "altered_encodings",
@@ -73,6 +75,10 @@ __all__ = [
     "read_cover",
     "three_letters",
 ]
+
+
+FileKind = Literal["book", "part", "chapter", "sample"]
+"""The whole book, a part of one that is too long for a file, a chapter, the retail sample."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,6 +140,7 @@ class ListenerFile:
     """True for a file that was written by this export."""
     chapters: tuple[int, ...]
     """Numbers of its chapters, one for each of `starts`."""
+    kind: FileKind
     folder: str = ""
     """Name of its profile's folder."""
     mark: Mapping[str, str] = field(default_factory=dict)
@@ -226,7 +233,7 @@ def export(
         for fault in [plan.fault] if plan.fault else faults:
             paths_by_fault.setdefault(fault, []).append(plan.path)
         if not plan.fault and not faults:
-            (samples if plan.is_sample else files).append(writer.deliver(plan, sounds))
+            (samples if plan.kind == "sample" else files).append(writer.deliver(plan, sounds))
     on_progress("files", len(plans), len(plans))
     encoded_by_key: dict[str, list[Encoded]] = {chapter.key: [] for chapter in book.chapters}
     for job, result in results.items():
@@ -290,13 +297,16 @@ class _Plan:
     chapters: tuple[ChapterAudio, ...]
     track: Track | None = None
     """Set where the file is one chapter, or a part of the book."""
-    is_book: bool = True
-    """True for the whole book or a part of it, with chapter marks."""
-    is_sample: bool = False
+    kind: FileKind = "book"
     remark: str = ""
     """A note for people, if any."""
     fault: str = ""
     """Reason why it cannot be made, where that is known before encoding."""
+
+    @property
+    def is_book(self) -> bool:
+        """True for the whole book or a part of it, with chapter marks."""
+        return self.kind in ("book", "part")
 
     @property
     def jobs(self) -> list[EncodeJob]:
@@ -310,7 +320,7 @@ class _Plan:
         """The file in words, for messages."""
         if self.is_book:
             return "the book"
-        if self.is_sample:
+        if self.kind == "sample":
             return "the retail sample"
         return _describe_chapter(self.chapters[0].number, self.chapters[0].title)
 
@@ -336,17 +346,13 @@ def _plan_files(book: BookAudio, target: OutputTarget, names: _FileNames) -> lis
             track = Track(chapter.title, chapter.number, book.count)
             fault = _length_fault(chapter, profile)
             plans.append(
-                _Plan(
-                    path, format, profile, encoding, (chapter,), track, is_book=False, fault=fault
-                )
+                _Plan(path, format, profile, encoding, (chapter,), track, "chapter", fault=fault)
             )
     if target.sample is not None and book.is_complete:
         format, sample = profile.formats[0], target.sample
         encoding, track = book.encoding(format, profile), Track(sample.title, 0, 0)
         path = names.sample(format, sample.title)
-        plans.append(
-            _Plan(path, format, profile, encoding, (sample,), track, is_book=False, is_sample=True)
-        )
+        plans.append(_Plan(path, format, profile, encoding, (sample,), track, "sample"))
     return plans
 
 
@@ -403,6 +409,7 @@ def _plan_book(
             encoding,
             tuple(part),
             Track(f"{book.tags.title}, part {number}", number, len(parts)),
+            "part",
             remark=remark,
         )
         for number, part in enumerate(parts, 1)
@@ -602,6 +609,7 @@ class _Writer:
             bytes=plan.path.stat().st_size,
             fresh=is_fresh,
             chapters=tuple(chapter.number for chapter in plan.chapters),
+            kind=plan.kind,
             folder=plan.profile.name,
             mark=mark,
             is_signed=credentials is not None,

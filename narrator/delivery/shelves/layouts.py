@@ -12,7 +12,6 @@ from xml.sax.saxutils import escape, quoteattr
 
 from narrator import files
 from narrator.delivery import products
-from narrator.delivery.export import book_name
 from narrator.delivery.export.names import path_of
 from narrator.delivery.finish import book_facts
 from narrator.delivery.layout import RenderedBook, spoken_chapters
@@ -98,10 +97,8 @@ def arrange(book: RenderedBook, layout: Layout, profile_name: str = "") -> list[
     facts = book_facts(book)
     made_files = dict(products.open_output_manifest(book.folders).finished())
     profile, sounds = _choose_sounds(book, layout, profile_name, made_files)
-    stem = _book_stem(book, profile)
-    epub = stem.with_name(f"{stem.name}.epub")
-    has_epub = layout.has_epub and epub in made_files
-    _require_intact(book, [*sounds, epub] if has_epub else sounds)
+    epubs = _files_of(book, profile, made_files, "readalong") if layout.has_epub else []
+    _require_intact(book, [*sounds, *epubs])
     folder = path_of(layout.folder, facts.in_names()) if layout.folder else Path()
 
     def name_of(path: Path, is_book: bool) -> str:
@@ -110,8 +107,7 @@ def arrange(book: RenderedBook, layout: Layout, profile_name: str = "") -> list[
         return (folder / file_name).as_posix()
 
     sources = [(path, name_of(path, len(sounds) == 1)) for path in sounds]
-    if has_epub:
-        sources.append((epub, name_of(epub, is_book=True)))
+    sources += [(epub, name_of(epub, is_book=True)) for epub in epubs]
     if layout.has_cover and facts.cover:
         name = (folder / f"cover{facts.cover.suffix.lower()}").as_posix()
         sources.append((facts.cover, name))
@@ -216,16 +212,24 @@ def _choose_sounds(
             )
     if not any(entry.chapters for entry in made_files.values()):
         raise _nothing_finished(book)
+    if any(entry.chapters and not entry.kind for entry in made_files.values()):
+        raise UsageError(
+            "the finished files were made by an earlier version of narrator; nothing was sent: "
+            f"`narrator export{book.folders.option}` brings their records up to date, and encodes "
+            "nothing again"
+        )
     for profile in profiles:
         for format in layout.formats:
-            book_files = _book_files(book, profile, format, made_files)
+            book_files = _files_of(book, profile, made_files, "book", format) or _complete_files(
+                book, profile, made_files, "part", format
+            )
             if len(book_files) == 1 or (book_files and layout.has_chapter_files):
                 return profile, book_files
     if layout.has_chapter_files:
         for profile in profiles:
             for format in layout.formats:
-                if chapter_files := _chapter_files(book, profile, format, made_files):
-                    return profile, chapter_files
+                if paths := _complete_files(book, profile, made_files, "chapter", format):
+                    return profile, paths
     formats = " or ".join(layout.formats[:2])
     unit = "the book" if layout.has_chapter_files else "the book in one file"
     raise UsageError(
@@ -235,44 +239,34 @@ def _choose_sounds(
     )
 
 
-def _book_stem(book: RenderedBook, profile: Profile) -> Path:
-    """Returns the path of the whole book in a profile's folder, without its ending."""
-    name = book_name(profile.book_name, book_facts(book))
-    return book.folders.finished / profile.name / name
-
-
-def _book_files(
-    book: RenderedBook, profile: Profile, format: str, made_files: Mapping[Path, MadeFile]
+def _files_of(
+    book: RenderedBook,
+    profile: Profile,
+    made_files: Mapping[Path, MadeFile],
+    kind: str,
+    format: str = "",
 ) -> list[Path]:
-    """Returns the file of the whole book, or its parts in order; empty where there is none."""
-    stem = _book_stem(book, profile)
-    whole = stem.with_name(f"{stem.name}.{format}")
-    if whole in made_files:
-        return [whole]
-    parts = [
-        path
-        for path in made_files
-        if path.parent == stem.parent
-        and path.suffix == f".{format}"
-        and path.stem.startswith(f"{stem.name} - part ")
-        and made_files[path].chapters
-    ]
-    return sorted(parts, key=lambda path: made_files[path].chapters)
-
-
-def _chapter_files(
-    book: RenderedBook, profile: Profile, format: str, made_files: Mapping[Path, MadeFile]
-) -> list[Path]:
-    """Returns files of a chapter each in their order, if those of all chapters are finished."""
+    """Returns the files of a kind in a profile's folder, in the order of their chapters."""
     folder = book.folders.finished / profile.name
-    by_chapter: dict[int, Path] = {}
-    for path, entry in made_files.items():
-        is_chapter = len(entry.chapters) == 1 and not path.stem.endswith("Retail sample")
-        if is_chapter and path.suffix == f".{format}" and path.is_relative_to(folder):
-            by_chapter[entry.chapters[0]] = path
-    if by_chapter.keys() != spoken_chapters(book):
-        return []
-    return [path for _, path in sorted(by_chapter.items())]
+    paths = [
+        path
+        for path, entry in made_files.items()
+        if entry.kind == kind and path.is_relative_to(folder) and path.suffix.endswith(format)
+    ]
+    return sorted(paths, key=lambda path: made_files[path].chapters)
+
+
+def _complete_files(
+    book: RenderedBook,
+    profile: Profile,
+    made_files: Mapping[Path, MadeFile],
+    kind: str,
+    format: str,
+) -> list[Path]:
+    """Returns the files of a kind in order, if all chapters are in them."""
+    paths = _files_of(book, profile, made_files, kind, format)
+    chapters = {number for path in paths for number in made_files[path].chapters}
+    return paths if chapters == spoken_chapters(book) else []
 
 
 def _require_intact(book: RenderedBook, paths: Sequence[Path] | None = None) -> None:

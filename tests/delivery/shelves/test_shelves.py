@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from lxml import etree
@@ -200,6 +201,38 @@ def test_an_address_of_another_kind_is_refused_and_not_repeated(narrator, finish
     code, said, log = narrator("deliver", finished, "--draft", "--to", to)
     assert code == 2
     assert "hush" not in said + log
+
+
+def test_files_are_told_by_what_they_are_and_not_by_their_names(narrator, finished, shelf):
+    finished.write_text(
+        MANIFEST.replace("Morning", "Retail sample")
+        .replace("Evening", "The Ferry - part 2")
+        .replace("files: both", "files: chapters")
+        .replace("[m4b, mp3]", "[mp3]")
+    )
+    assert narrator("render", finished, "--draft")[0] == 0
+    assert narrator("deliver", finished, "--draft", "--to", shelf, "--layout", "plex")[0] == 0
+    folder = "A. Author/The Ferry/"
+    assert names(shelf) == {
+        f"{folder}01 - Retail sample.mp3",
+        f"{folder}02 - The Ferry - part 2.mp3",
+    }
+
+
+def test_files_of_an_earlier_version_name_the_command_that_records_them(narrator, finished, shelf):
+    ledger = finished.parent / "build/made.json"
+    rows = files.load_json(ledger, dict[str, list[Any]], {})
+    kinds = {name: row[2].pop("kind") for name, row in rows.items()}
+    assert {*kinds.values()} == {"book", "chapter", "vtt", "readalong"}
+    files.save_json(ledger, rows)
+    command = ("deliver", finished, "--draft", "--to", shelf, "--layout", "plex")
+    code, _, log = narrator(*command)
+    assert code == 2
+    assert "made by an earlier version of narrator; nothing was sent: `narrator export" in log
+    sounds = {path: path.stat().st_mtime_ns for path in finished.parent.rglob("*.m4b")}
+    narrator("export", finished, "--draft")
+    assert {path: path.stat().st_mtime_ns for path in sounds} == sounds
+    assert narrator(*command)[0] == 0
 
 
 def test_a_file_that_was_lost_there_is_sent_again(narrator, finished, shelf):
