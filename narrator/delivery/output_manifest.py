@@ -122,6 +122,10 @@ class OutputManifest:
         """Returns the record of a file; an empty one for a file that was not made here."""
         return self._entries.get(self.name(path), MadeFile())
 
+    def lists(self, path: Path) -> bool:
+        """Returns whether a file was made here, or was about to be."""
+        return self.name(path) in self._entries
+
     def finished(self) -> Iterator[tuple[Path, MadeFile]]:
         """Yields the files that were delivered to this folder, with their records."""
         for name, entry in self._entries.items():

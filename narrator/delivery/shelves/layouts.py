@@ -5,7 +5,7 @@ A layout is a row of `LAYOUTS`. Knows nothing of how files are sent.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from xml.sax.saxutils import escape, quoteattr
@@ -155,10 +155,12 @@ def mirror(book: RenderedBook) -> list[Item]:
             if path.is_file()
             and not any(part.startswith(".") for part in path.relative_to(root).parts)
         ]
-    sounds = [path for path in paths if path.suffix in OUTPUT_SUFFIXES]
-    if not sounds:
+    outputs = products.open_output_manifest(book.folders)
+    made_paths = {path for path, _ in outputs.finished()}
+    made_paths |= {path for path in paths if outputs.lists(path)}
+    if not any(path.suffix in OUTPUT_SUFFIXES for path in made_paths):
         raise _nothing_finished(book)
-    _require_intact(book)
+    _require_intact(book, made_paths)
     feeds = set[Path]()
     for path in paths:
         if path.suffix == ".xml" and (episodes := feed.referenced_files(path)):
@@ -269,21 +271,22 @@ def _complete_files(
     return paths if chapters == spoken_chapters(book) else []
 
 
-def _require_intact(book: RenderedBook, paths: Sequence[Path] | None = None) -> None:
-    """Raises UsageError if finished files, all or some, are missing, outdated or altered."""
+def _require_intact(book: RenderedBook, paths: Collection[Path]) -> None:
+    """Raises UsageError if any of these finished files is missing, outdated or altered."""
     notes = [
         (path, note)
         for path, note in (*products.list_sound_files(book), *products.list_faulty_files(book))
-        if note and (paths is None or path in paths)
+        if note and path in paths
     ]
     if notes:
         path, note = notes[0]
-        others = f", and {pluralize(len(notes) - 1, 'other')}" if notes[1:] else ""
-        raise UsageError(
-            f"{path.name}{others}: {note.partition(';')[0]}; nothing was sent: "
-            f"`narrator export{book.folders.option}` makes finished files again, after a "
+        problem, _, remedy = note.partition("; ")
+        others = f" (and {pluralize(len(notes) - 1, 'other')})" if notes[1:] else ""
+        remedy = remedy or (
+            f"`narrator export{book.folders.option}` makes it again, or "
             f"`narrator render{book.folders.option}` where the text has changed"
         )
+        raise UsageError(f"{path.name}{others}: {problem}; nothing was sent: {remedy}")
 
 
 def _nothing_finished(book: RenderedBook) -> NarratorError:

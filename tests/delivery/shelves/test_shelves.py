@@ -58,6 +58,40 @@ def test_without_a_layout_the_folder_is_sent_as_it_is(narrator, finished, shelf)
     assert names(shelf) == names(finished.parent / "build/draft") - {".hidden"}
 
 
+def test_sound_of_the_users_own_is_sent_with_the_folder(narrator, finished, shelf):
+    folder = finished.parent / "build/draft"
+    (folder / "trailer.mp3").write_bytes(b"mine")
+    assert narrator("deliver", finished, "--draft", "--to", shelf)[0] == 0
+    assert names(shelf) == names(folder)
+    assert "trailer.mp3" in names(shelf)
+
+
+def test_sound_of_the_users_own_alone_is_no_finished_file(narrator, tmp_path, shelf):
+    book = books.brief(tmp_path)
+    (tmp_path / "build/draft").mkdir(parents=True)
+    (tmp_path / "build/draft/trailer.mp3").write_bytes(b"mine")
+    assert "no finished files" in narrator("deliver", book, "--draft", "--to", shelf)[2]
+
+
+def test_a_file_of_a_chapter_that_is_gone_is_out_of_date(narrator, finished, shelf):
+    finished.write_text(
+        "".join(line for line in MANIFEST.splitlines(True) if "Evening" not in line)
+    )
+    code, _, log = narrator("deliver", finished, "--draft", "--to", shelf)
+    assert code == 2
+    assert "out of date; nothing was sent" in log
+
+
+def test_an_altered_feed_names_its_own_command(narrator, finished, shelf):
+    folder = finished.parent / "build/draft"
+    facts = ("--base-url", "https://example.org/", "--description", "A story.")
+    narrator("feed", folder, "--draft", *facts)
+    (folder / "feed.xml").write_text((folder / "feed.xml").read_text() + "<!-- mine -->")
+    code, _, log = narrator("deliver", finished, "--draft", "--to", shelf)
+    assert code == 2
+    assert "feed.xml: altered since it was made; nothing was sent: `narrator feed` makes" in log
+
+
 def test_a_feed_that_is_older_than_its_episodes_is_named(narrator, finished, shelf):
     folder = finished.parent / "build/draft"
     facts = ("--base-url", "https://example.org/", "--description", "A story.")
@@ -103,7 +137,7 @@ def test_a_new_title_takes_the_place_of_the_old_one(narrator, finished, shelf):
     code, _, log = narrator(*command)
     assert code == 2
     assert "out of date; nothing was sent" in log
-    assert "`narrator export --draft` makes" in log
+    assert "`narrator export --draft` makes it again, or `narrator render --draft`" in log
     assert names(shelf) == {BOOK, "A. Author/notes.txt"}
     narrator("export", finished, "--draft")
     code, said, _ = narrator(*command)
