@@ -16,7 +16,7 @@ from narrator.delivery.export.names import path_of
 from narrator.delivery.finish import book_facts
 from narrator.delivery.layout import RenderedBook, spoken_chapters
 from narrator.delivery.output_manifest import MadeFile, content_facts
-from narrator.delivery.shelves.sending import Item, Step
+from narrator.delivery.shelves.sending import FEED_SUFFIX, Item, Step
 from narrator.errors import NarratorError, UsageError
 from narrator.project.facts import BookFacts
 from narrator.project.profiles import Profile
@@ -163,7 +163,7 @@ def mirror(book: RenderedBook) -> list[Item]:
     _require_intact(book, made_paths)
     feeds = set[Path]()
     for path in paths:
-        if path.suffix == ".xml" and (episodes := feed.referenced_files(path)):
+        if path.suffix == FEED_SUFFIX and (episodes := feed.referenced_files(path)):
             feeds.add(path)
             if missing_episodes := sorted(str(episode) for episode in episodes - {*paths}):
                 raise UsageError(

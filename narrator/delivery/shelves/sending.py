@@ -20,6 +20,9 @@ from narrator.errors import UsageError
 from narrator.quantities import pluralize
 
 
+FEED_SUFFIX = ".xml"
+
+
 class Step(IntEnum):
     """When a file is sent: a feed comes after all that it refers to."""
 
@@ -135,7 +138,7 @@ def deliver(
     on_progress: Callable[[float], None],
 ) -> Delivery:
     """Sends what is new, feeds last, and then removes what was sent before and is no longer part of
-    the delivery.
+    the delivery, feeds first.
 
     A file on the shelf that is not of the size that was sent is somebody else's by now: it is
     neither removed nor, without `replace`, replaced. `on_progress` receives the
@@ -185,8 +188,10 @@ def deliver(
         and name not in renamed.values()
         and record.knows(name, existing_sizes[name])
     ]
-    if removable_names:
-        shelf.remove(removable_names)
+    for is_feed in (True, False):  # no feed is left that refers to what is gone
+        batch = [name for name in removable_names if name.endswith(FEED_SUFFIX) == is_feed]
+        if batch:
+            shelf.remove(batch)
     if outdated_names:
         record.forget(outdated_names)
     return Delivery(tuple(new_items), len(items) - len(new_items), tuple(removable_names))

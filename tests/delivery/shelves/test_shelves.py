@@ -378,6 +378,15 @@ def test_a_feed_is_sent_last_and_what_is_gone_is_removed_after_it(items, tmp_pat
     assert {*shelf.files} == {"feed.xml", "two.vtt", "two.mp3", "others.mp3"}
 
 
+def test_a_feed_is_removed_before_its_episodes(items, tmp_path):
+    shelf = Memory()
+    send(items(feed_xml="1", a_vtt="1", b_mp3="1", two_mp3="2"), shelf, tmp_path)
+    shelf.acts = []
+    delivery = send(items(two_mp3="2"), shelf, tmp_path)
+    assert shelf.acts == ["- feed.xml", "- a.vtt", "- b.mp3"]
+    assert delivery.removed == ("a.vtt", "b.mp3", "feed.xml")
+
+
 @pytest.mark.parametrize("breaks_after", range(4))
 def test_a_delivery_that_was_cut_off_goes_on(items, tmp_path, breaks_after):
     shelf, wanted = Memory(breaks_after), items(a_mp3="aa", b_mp3="bb", a_vtt="cc", feed_xml="dd")
