@@ -19,7 +19,6 @@ from narrator.delivery.folders import Folders
 from narrator.errors import UsageError
 from narrator.quantities import pluralize
 
-
 FEED_SUFFIX = ".xml"
 
 
