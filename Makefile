@@ -27,7 +27,8 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check -q
 DEMO := projects/eleven-minutes-fast
 
-.PHONY: demo test test-all pages wheel sdist version lint format docs site bench cast-model corpus parity \
+.PHONY: demo test test-all pages wheel sdist version lint format docs site media \
+  bench cast-model corpus parity \
   parity-cosyvoice2 parity-kokoro speech clean
 .DEFAULT_GOAL := demo
 
@@ -89,10 +90,19 @@ format: $(VENV)/.lint
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-# The docs as a site, with search, in dist/site; a link that leads nowhere fails.
+# The docs as a site, with search, in dist/site; a link that leads nowhere fails. Its pictures and
+# sounds, some minutes of work, are made once; `make media` makes them anew.
 site: $(VENV)/.docs
-	$(BIN)/python -m tests.docs_site dist/site-source
+	test -d dist/media || $(MAKE) media
+	$(BIN)/python -m docs.site.gather dist/media dist/site-source
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+
+# Of the studio, in a browser, and of the voices that are installed: Kokoro by `make demo VOICE=kokoro`.
+media: $(VENV)/.docs
+	rm -rf dist/media dist/media-made
+	$(BIN)/python -m docs.site.pictures dist/media-made
+	$(BIN)/python -m docs.site.samples dist/media-made
+	mv dist/media-made dist/media
 
 docs: $(VENV)/.test
 	$(BIN)/python -m tests.manifest_page
@@ -184,7 +194,7 @@ $(VENV)/.lint: $(VENV)/.made pyproject.toml
 	@touch $@
 
 $(VENV)/.docs: $(VENV)/.made pyproject.toml
-	$(PIP) install -e '.[docs]'
+	$(PIP) install -e '.[docs,draft,pages,studio]'
 	@touch $@
 
 $(VENV)/.speech: $(VENV)/.test benchmarks/speech.txt

@@ -18,7 +18,7 @@ from narrator.cli import app, shared
 from narrator.project.load import load
 from narrator.project.preferences import Preferences
 from narrator.project.schema import schema
-from tests import docs_site, manifest_page
+from tests import manifest_page
 
 ROOT = Path(__file__).parents[1]
 # in the order in which a newcomer follows them: what an earlier page has run is there for a later
@@ -254,15 +254,3 @@ def test_links_lead_somewhere(page):
         target = page.parent / file if file else page
         assert target.exists(), link
         assert not heading or heading in headings(target), link
-
-
-def test_every_page_is_on_the_site():
-    listed = set(re.findall(r"docs/[\w-]+\.md", (ROOT / "mkdocs.yml").read_text("utf-8")))
-    assert listed == {f"docs/{page.name}" for page in (ROOT / "docs").glob("*.md")}
-
-
-def test_the_site_has_what_its_pages_link_to_and_its_lists_are_lists():
-    gathered = {path.relative_to(ROOT).as_posix() for path in docs_site.gather(ROOT / "README.md")}
-    assert {"docs/mending.md", "examples/README.md", "examples/lexicon/book.yaml"} <= gathered
-    text = "It speaks\n- low\n- high\n\n```sh\nls\n- no\n```\n"
-    assert docs_site.separate_lists(text) == text.replace("speaks\n", "speaks\n\n")

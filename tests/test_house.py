@@ -162,7 +162,7 @@ def distributions(paths: list[Path]) -> set[str]:
     """Distributions that files import, apart from the standard library and ourselves."""
     tops = {name.split(".")[0] for path in paths for name in imports(path)}
     ours = {path.stem for path in sources("tests")}
-    ours |= {*PACKAGES, "tests", "benchmarks", *sys.stdlib_module_names}
+    ours |= {*PACKAGES, "tests", "benchmarks", "docs", *sys.stdlib_module_names}
     return {DISTRIBUTION.get(top, top) for top in tops - ours}
 
 
@@ -374,6 +374,6 @@ def test_no_pattern_is_possessive():
     """CPython matches them wrongly before 3.11.5 (Debian 12 had 3.11.2): where a repeated group
     fails halfway, what it has read is not given back (gh-100061, gh-106052). Write a pattern that
     matches in one way alone, which no backtracking prolongs."""
-    for path in (*every_source(), *sources("tests"), *sources("benchmarks")):
+    for path in (*every_source(), *sources("tests"), *sources("benchmarks"), *sources("docs")):
         for literal in _RAW.findall(path.read_text("utf-8")):
             assert not is_possessive(literal), f"{path}: {literal}"

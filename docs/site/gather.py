@@ -1,0 +1,118 @@
+"""Gathers what the site shows, for MkDocs: `make site`.
+
+    python -m docs.site.gather MEDIA FOLDER
+
+The pages and what they link to lie in the folder as they lie in the repository, so that links need
+no change. What the pages gain is figures, links of code, and what MkDocs needs.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+import sys
+from collections.abc import Iterator
+from pathlib import Path, PurePosixPath
+
+from docs.site import figures, links
+
+ROOT = Path(__file__).parents[2]
+_LINK = re.compile(r"\]\(([^)#\s]+)(?:#[^)\s]*)?\)")
+BOOSTS = {"docs/questions.md": 3, "docs/measurements.md": 0.3, "docs/costs.md": 0.5}
+"""How much a page counts in the search, against 1."""
+ASIDE = 0.1
+"""The same of the changelog and of pages that the navigation does not list: for developers."""
+
+
+def linked_files(page: Path) -> Iterator[Path]:
+    """Yields the files of the repository that a page links to."""
+    for target in _LINK.findall(page.read_text("utf-8")):
+        if "://" not in target and not target.startswith("mailto:"):
+            path = (page.parent / target).resolve()
+            if path.is_file() and path.is_relative_to(ROOT):
+                yield path
+
+
+def gather(start: Path) -> set[Path]:
+    """Returns a page and all that it leads to, by links in pages."""
+    found, waiting = {start}, [start]
+    while waiting:
+        page = waiting.pop()
+        if page.suffix == ".md":
+            new = set(linked_files(page)) - found
+            found |= new
+            waiting += new
+    return found
+
+
+def separate_lists(text: str) -> str:
+    """Puts an empty line before each list that follows a paragraph at once; code stays.
+
+    Python's Markdown, which the site is made with, begins a list only after one.
+    """
+    lines: list[str] = []
+    is_code = False
+    for line in text.splitlines():
+        is_code ^= line.startswith("```")
+        is_item = re.match(r"(?:[-*]|\d+\.) ", line) is not None
+        previous = lines[-1] if lines else ""
+        if is_item and not is_code and previous and not re.match(r"(?:[-*]|\d+\.) |\s", previous):
+            lines.append("")
+        lines.append(line)
+    return "\n".join(lines) + "\n"
+
+
+def without_house(text: str) -> str:
+    """The README without its tree of sources, for people who look at no sources."""
+    return re.sub("^## The house\n.*?(?=^\\[CONTRIBUTING)", "", text, flags=re.M | re.S)
+
+
+def search_boost(page: str) -> float:
+    if page in BOOSTS:
+        return BOOSTS[page]
+    return 1 if page == "README.md" or page.startswith("docs/") else ASIDE
+
+
+def render(page: str, text: str, linker: links.Linker, media: Path) -> str:
+    """A page of the repository as a page of the site."""
+    if page == "README.md":
+        text = without_house(text)
+    text = separate_lists(text)
+    if page == str(links.MANIFEST):
+        text = links.mark_keys(text)
+    text = linker.link(text, PurePosixPath(page))
+    text = figures.illustrate(text, page, media)
+    hidden = "hide: [toc]\n" if page == "README.md" else ""
+    return f"---\n{hidden}search:\n  boost: {search_boost(page)}\n---\n{text}"
+
+
+def make_linker() -> links.Linker:
+    commands = ROOT / links.COMMANDS
+    return links.Linker(
+        commands.read_text("utf-8") if commands.is_file() else "",
+        (ROOT / links.MANIFEST).read_text("utf-8"),
+    )
+
+
+def main() -> None:
+    media, folder = map(Path, sys.argv[1:])
+    shutil.rmtree(folder, ignore_errors=True)
+    linker = make_linker()
+    for path in gather(ROOT / "README.md") | set((ROOT / "docs").glob("*.md")):
+        page = path.relative_to(ROOT).as_posix()
+        copy = folder / page
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        if path.suffix == ".md":
+            copy.write_text(render(page, path.read_text("utf-8"), linker, media), "utf-8")
+        else:
+            shutil.copyfile(path, copy)
+    for name in figures.files():
+        if (media / name).is_file():
+            (folder / "media").mkdir(exist_ok=True)
+            shutil.copyfile(media / name, folder / "media" / name)
+    shutil.copyfile(Path(__file__).with_name("site.css"), folder / "site.css")
+    shutil.copyfile(ROOT / "narrator" / "studio" / "static" / "icon.svg", folder / "icon.svg")
+
+
+if __name__ == "__main__":
+    main()

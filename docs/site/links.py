@@ -1,0 +1,187 @@
+"""Links the commands and the keys of book.yaml that pages name as code to their entries.
+
+Takes entries from docs/commands.md (a heading for each command) and docs/manifest.md (a table for
+each group of keys), and knows nothing of the program.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+from typing import Any
+
+import yaml
+
+from tests.manifest_page import slug
+
+COMMANDS = PurePosixPath("docs/commands.md")
+MANIFEST = PurePosixPath("docs/manifest.md")
+Path = tuple[str, ...]
+"""Of a key, from the top of a manifest: ("speakers", "NAME", "voice")."""
+
+_ROW = re.compile(r"^\| `(\w+)` \|")
+_SPAN = re.compile(r"\[(?:`[^`]*`|[^\]`])*\]\([^)]*\)|``.+?``|(?<!`)`([^`]+)`(?![`{])")
+"""A link, which stays, or code."""
+_CODE = re.compile(r"([a-z]\w*(?:\.[A-Za-z]\w*)*)(: .*|:)?")
+
+
+@dataclass(frozen=True)
+class Section:
+    """A table of the manifest's page."""
+
+    anchor: str
+    paths: tuple[Path, ...]
+    """Where its keys stand."""
+    keys: tuple[str, ...]
+
+
+def outside_code(text: str) -> Iterator[tuple[bool, str]]:
+    """Yields each line, with whether it is text rather than a heading or code."""
+    is_code = False
+    for line in text.splitlines():
+        is_fence = line.startswith("```")
+        is_code ^= is_fence
+        yield not (is_code or is_fence or line.startswith("#")), line
+
+
+def sections(manifest_page: str) -> list[Section]:
+    """The tables of the page that `make docs` writes."""
+    found = []
+    for part in re.split("^## ", manifest_page, flags=re.MULTILINE)[1:]:
+        heading, _, body = part.partition("\n")
+        same = re.search(r"The same under (.*)\.$", body, re.MULTILINE)
+        places = [heading, *(re.findall("`([^`]+)`", same[1]) if same else ())]
+        keys = tuple(row[1] for row in map(_ROW.match, body.splitlines()) if row)
+        paths = () if heading == "At the top" else tuple(map(_path, places))
+        found.append(Section(slug(heading), paths or ((),), keys))
+    return found
+
+
+def _path(place: str) -> Path:
+    """chapters[].engine of kokoro -> ("chapters", "[]", "engine", "kokoro")"""
+    return tuple(place.replace(" of ", ".").replace("[]", ".[]").split("."))
+
+
+def key_anchors(tables: Iterable[Section]) -> dict[Path, str]:
+    """The anchors of keys, and of the tables of those that have keys of their own."""
+    tables = list(tables)
+    anchors = {path: table.anchor for table in tables for path in table.paths if path}
+    for table in tables:
+        prefix = f"{table.anchor}-" if table.paths != ((),) else ""
+        for path in table.paths:
+            for key in table.keys:
+                anchors.setdefault((*path, key), prefix + key)
+    return anchors
+
+
+def mark_keys(manifest_page: str) -> str:
+    """Gives each row of a table an anchor, but for keys whose own table has the same."""
+    taken = {table.anchor for table in sections(manifest_page)}
+    prefix, lines = "", []
+    for line in manifest_page.splitlines():
+        if line.startswith("## "):
+            prefix = "" if line == "## At the top" else slug(line[3:]) + "-"
+        row = _ROW.match(line)
+        if row and (anchor := prefix + row[1]) not in taken:
+            line = line.replace(f"`{row[1]}`", f"`{row[1]}`{{ #{anchor} }}", 1)
+        lines.append(line)
+    return "\n".join(lines) + "\n"
+
+
+class Linker:
+    """Knows the entries that code is linked to."""
+
+    def __init__(self, commands_page: str, manifest_page: str) -> None:
+        headings = re.findall("^#+ (narrator .+)$", commands_page, re.MULTILINE)
+        self._commands = {heading: slug(heading) for heading in headings}
+        self._keys = key_anchors(sections(manifest_page))
+        names: dict[str, set[str]] = {}
+        for path, anchor in self._keys.items():
+            names.setdefault(path[-1], set()).add(anchor)
+        self._unique = {name: anchors.pop() for name, anchors in names.items() if len(anchors) == 1}
+
+    def link(self, text: str, page: PurePosixPath) -> str:
+        """A page with its code linked, but for headings, blocks and what is a link already."""
+
+        def linked(span: re.Match[str]) -> str:
+            entry = self.entry(span[1]) if span[1] else None
+            if entry is None:
+                return span[0]
+            target, anchor = entry
+            return f"[{span[0]}]({_relative(target, page)}#{anchor})"
+
+        lines = (
+            _SPAN.sub(linked, line) if is_text else line for is_text, line in outside_code(text)
+        )
+        return "\n".join(lines) + "\n"
+
+    def entry(self, code: str) -> tuple[PurePosixPath, str] | None:
+        """The page and the anchor of what code names; None for other code."""
+        if code.startswith("narrator "):
+            return self._command(code.split())
+        named = _CODE.fullmatch(code)
+        anchor = self._key(named[1].split("."), named[2]) if named else None
+        return (MANIFEST, anchor) if anchor else None
+
+    def _command(self, words: list[str]) -> tuple[PurePosixPath, str] | None:
+        for count in range(len(words), 1, -1):
+            if anchor := self._commands.get(" ".join(words[:count])):
+                return COMMANDS, anchor
+        return None
+
+    def _key(self, names: list[str], value: str | None) -> str | None:
+        """A word alone may mean anything, unless it is a key's and has an underscore."""
+        if value is None and len(names) == 1:
+            return self._unique.get(names[0]) if "_" in names[0] else None
+        if (names[0],) not in self._keys:
+            return self._unique.get(names[0]) if len(names) == 1 else None
+        path: Path = ()
+        for name in names:
+            below = self._below(path, name)
+            if below is None:
+                return None
+            path = below
+        return self._deepest(path, value)
+
+    def _deepest(self, path: Path, value: str | None) -> str | None:
+        """The anchor of the last key of a value that has one key in each mapping."""
+        try:
+            inner: Any = yaml.safe_load((value or "")[1:])
+        except yaml.YAMLError:
+            inner = None
+        while True:
+            if isinstance(inner, str) and (*path, inner) in self._keys:
+                path, inner = (*path, inner), None
+            if isinstance(inner, list) and len(inner) == 1:
+                path, inner = ((*path, "[]"), inner[0])
+            if isinstance(inner, Mapping) and isinstance(inner.get("name"), str):
+                path = (*path, inner["name"]) if (*path, inner["name"]) in self._keys else path
+            if not isinstance(inner, Mapping) or len(inner) != 1:
+                return self._anchor(path)
+            ((name, inner),) = inner.items()
+            below = self._below(path, str(name))
+            if below is None:
+                return self._anchor(path)
+            path = below
+
+    def _below(self, path: Path, name: str) -> Path | None:
+        """The path of a key, also where an engine is not named or names are one's own."""
+        if (*path, name) in self._keys:
+            return (*path, name)
+        for known in self._keys:
+            inner = known[len(path) :]
+            if known[: len(path)] == path and inner[1:] == (name,) and inner[0] != "NAME":
+                return known
+        return (*path, "NAME") if (*path, "NAME") in self._keys else None
+
+    def _anchor(self, path: Path) -> str | None:
+        while path and path not in self._keys:
+            path = path[:-1]
+        return self._keys.get(path)
+
+
+def _relative(target: PurePosixPath, page: PurePosixPath) -> str:
+    return "" if target == page else os.path.relpath(target, page.parent)
