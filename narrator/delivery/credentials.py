@@ -28,6 +28,10 @@ SIGNED_FORMATS: Mapping[str, str] = {"mp3": "audio/mpeg", "m4b": "audio/mp4", "w
 ID3 tag, which some players refuse."""
 
 
+_OFFLINE = {"verify": {"remote_manifest_fetch": False}, "core": {"allowed_network_hosts": []}}
+"""Settings of c2pa: a file from a stranger must not have this machine ask an address."""
+
+
 @dataclass(frozen=True, slots=True)
 class Credentials:
     """A certificate and its key, in PEM."""
@@ -119,7 +123,10 @@ def _algorithm(private_key: bytes) -> str:
 
 def read_credentials(path: Path) -> tuple[str, bool]:
     """Describes the content credentials of a file, and returns whether they are intact; "none" for
-    none, and "not read" without the library."""
+    none, and "not read" without the library.
+
+    Credentials that the file only refers to, by an address, are not fetched.
+    """
     media_type = SIGNED_FORMATS.get(path.suffix[1:].lower())
     if media_type is None:
         return "none", True
@@ -129,13 +136,16 @@ def read_credentials(path: Path) -> tuple[str, bool]:
 
     try:
         with path.open("rb") as file:
-            reader = c2pa.Reader.try_create(media_type, file)
+            context = c2pa.Context.from_dict(_OFFLINE)
+            reader = c2pa.Reader.try_create(media_type, file, context=context)
             if reader is None:
                 return "none", True
             state = reader.get_validation_state()
             is_intact = state in ("Valid", "Trusted")
             manifest: dict[str, Any] = reader.get_active_manifest() or {}
     except (c2pa.C2paError, OSError) as error:
+        if str(error).startswith("Remote"):
+            return "at an address that the file names, not fetched", True
         return f"unreadable: {error}", False
     signature = manifest.get("signature_info") or {}
     signer = signature.get("common_name") or signature.get("issuer") or "an unknown signer"

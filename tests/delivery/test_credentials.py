@@ -5,6 +5,8 @@ from __future__ import annotations
 import datetime
 import json
 import logging
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import mutagen
@@ -32,6 +34,17 @@ from narrator.sound.probe import measure_sound_file  # noqa: E402
 from tests import books  # noqa: E402
 from tests.fakes import HumEngine  # noqa: E402
 
+CREATED = {
+    "label": "c2pa.actions.v2",
+    "data": {
+        "actions": [
+            {
+                "action": "c2pa.created",
+                "digitalSourceType": f"{provenance.VOCABULARY}trainedAlgorithmicMedia",
+            }
+        ]
+    },
+}
 DAY = datetime.timedelta(days=1)
 
 
@@ -152,6 +165,39 @@ def test_a_flipped_bit_and_a_lost_signature_are_found(home: Path, tmp_path: Path
     tags.save()
     found = check(path)
     assert (found.figure, found.demand, found.ok) == ("none", "signed and intact", False)
+
+
+@pytest.mark.parametrize("format", SIGNED_FORMATS)
+def test_credentials_at_an_address_are_not_fetched(home: Path, tmp_path: Path, format: str) -> None:
+    (source,) = deliver(tmp_path / "book", format, ", mark: false").files
+    certificates, key = chain()
+    signer = c2pa.Signer.from_info(
+        c2pa.C2paSignerInfo(alg="es256", sign_cert=certificates, private_key=key, ta_url=None)
+    )
+    requests: list[str] = []
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            requests.append(self.path)
+            self.send_response(404)
+            self.end_headers()
+
+        def log_message(self, *arguments: object) -> None: ...
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as listener:
+        thread = threading.Thread(target=listener.serve_forever, kwargs={"poll_interval": 0.01})
+        thread.start()
+        builder = c2pa.Builder(json.dumps({"title": "A Book", "assertions": [CREATED]}))
+        builder.set_remote_url(f"http://127.0.0.1:{listener.server_address[1]}/manifest")
+        builder.set_no_embed()
+        path = tmp_path / f"stranger.{format}"
+        with source.open("rb") as file, path.open("w+b") as target:
+            builder.sign(signer, SIGNED_FORMATS[format], file, target)
+        found = check(path)
+        listener.shutdown()
+        thread.join()
+    assert requests == []
+    assert (found.figure, found.ok) == ("at an address that the file names, not fetched", True)
 
 
 def test_files_are_signed_once_and_again_with_another_certificate(
