@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -64,7 +65,7 @@ def deliver(
     planned = load_plan(book)
     if isinstance(place, Path):
         _check_folder(place, chosen_layout, planned)
-    with StageLine(err) as line:
+    with _locked(planned), StageLine(err) as line:
         line("reading finished files", 0)
         items = (
             layouts.arrange(planned, chosen_layout, profile)
@@ -96,7 +97,7 @@ def _deliver_to_server(
     from narrator.delivery.shelves import audiobookshelf, layouts, sending
 
     planned = load_plan(book)
-    with StageLine(err) as line:
+    with _locked(planned), StageLine(err) as line:
         line("reading finished files", 0)
         items = layouts.arrange(planned, audiobookshelf.LAYOUT, profile)
         line("asking the server", 0)
@@ -123,6 +124,15 @@ def _deliver_to_server(
     if changes.kept:
         names = ", ".join(changes.kept)
         err.print(f"left as edited on the server: {names}; --replace overwrites them with yours")
+
+
+def _locked(book: BookPlan) -> AbstractContextManager[None]:
+    """Holds the records of what was sent, so that only one delivery at a time writes them. Raises
+    Locked, StorageError."""
+    from narrator.pipeline.session import lock_folder
+
+    advice = "another delivery of this book is running; wait until it has finished"
+    return lock_folder(book.folders.work("delivered"), 0.0, advice)
 
 
 def _open_shelf(to: str) -> tuple[Shelf, Path | str]:

@@ -10,6 +10,8 @@ https://spec.c2pa.org/
 from __future__ import annotations
 
 import json
+import shutil
+import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib.util import find_spec
@@ -19,7 +21,7 @@ from typing import Any
 from narrator import keys
 from narrator.delivery import provenance
 from narrator.errors import ExportError, ManifestError, Problem, UserError
-from narrator.files import replacing, translating_errors
+from narrator.files import translating_errors
 from narrator.installation import install_command
 from narrator.project.preferences import preferences_path, read_preferences
 
@@ -47,7 +49,8 @@ class Credentials:
             return keys.file_content(self.certificate)
 
     def sign(self, path: Path, format: str, title: str, mark: Mapping[str, str]) -> None:
-        """Signs a file in its place. Raises ExportError, StorageError."""
+        """Signs a new file in its place, which is spoilt where that fails. Raises ExportError,
+        StorageError."""
         import c2pa
 
         with translating_errors(self.certificate):
@@ -74,12 +77,12 @@ class Credentials:
                 )
             )
             builder = c2pa.Builder(json.dumps(claim))
-            with (
-                replacing(path) as signed_path,
-                path.open("rb") as source,
-                signed_path.open("w+b") as target,
-            ):
-                builder.sign(signer, SIGNED_FORMATS[format], source, target)
+            with translating_errors(path), tempfile.TemporaryFile(dir=path.parent) as source:
+                with path.open("rb") as unsigned_file:
+                    shutil.copyfileobj(unsigned_file, source)
+                source.seek(0)
+                with path.open("w+b") as target:  # the same file, which may be locked
+                    builder.sign(signer, SIGNED_FORMATS[format], source, target)
         except (c2pa.C2paError, ValueError, TypeError) as error:
             message = f"`credentials` in {preferences_path()} cannot sign: {error}"
             raise ExportError(message) from None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 import json
 import logging
+import shutil
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -24,8 +25,13 @@ from cryptography.hazmat.primitives.serialization import (  # noqa: E402
 )
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID  # noqa: E402
 
+from narrator import files  # noqa: E402
 from narrator.delivery import provenance  # noqa: E402
-from narrator.delivery.credentials import SIGNED_FORMATS, read_credentials  # noqa: E402
+from narrator.delivery.credentials import (  # noqa: E402
+    SIGNED_FORMATS,
+    load_credentials,
+    read_credentials,
+)
 from narrator.delivery.finish import Finished  # noqa: E402
 from narrator.delivery.postflight import Check, collect_files  # noqa: E402
 from narrator.errors import ExportError, ManifestError  # noqa: E402
@@ -212,6 +218,19 @@ def test_files_are_signed_once_and_again_with_another_certificate(
     (home / "own.pem").write_bytes(certificates)
     (home / "own.key").write_bytes(key)
     assert [is_fresh(), is_fresh()] == [True, False]
+
+
+def test_a_file_that_is_being_written_stays_locked_while_it_is_signed(
+    home: Path, tmp_path: Path
+) -> None:
+    (source,) = deliver(tmp_path / "book", "mp3", ", mark: false").files
+    credentials = load_credentials()
+    assert credentials is not None
+    with files.replacing(tmp_path / "signed.mp3") as temporary:
+        shutil.copyfile(source, temporary)
+        credentials.sign(temporary, "mp3", "A Book", {"digitalSourceType": "algorithmicMedia"})
+        files.sweep(tmp_path)  # of another process
+    assert read_credentials(tmp_path / "signed.mp3") == ("signed by A Publisher", True)
 
 
 def test_the_key_is_in_no_file_and_no_line_of_the_log(

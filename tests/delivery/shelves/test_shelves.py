@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from filelock import FileLock
 from lxml import etree
 
 from narrator import files
@@ -308,6 +309,18 @@ def test_a_book_that_is_not_finished_names_the_command(narrator, tmp_path, shelf
     assert code == 2
     assert "has no finished files: `narrator render --draft` makes them" in log
     assert not names(shelf)
+
+
+def test_two_deliveries_at_once_are_refused(narrator, finished, shelf):
+    command = ("deliver", finished, "--draft", "--to", shelf)
+    records = finished.parent / "build/delivered/book-draft"
+    records.mkdir(parents=True)
+    with FileLock(records / ".lock"):
+        code, _, log = narrator(*command)
+    assert code == 3
+    assert "another delivery of this book is running; wait until it has finished" in log
+    assert not names(shelf)
+    assert narrator(*command)[0] == 0
 
 
 def test_an_altered_file_is_not_sent(narrator, finished, shelf):
