@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import Response
@@ -27,7 +27,7 @@ class AccessTerms:
     """The conditions for access."""
 
     hosts: Hosts
-    token: str | None
+    token: str | None = field(repr=False)
     """None to admit everyone on this machine."""
     origins: Collection[str] = ()
     """Origins of pages that are admitted; "*" is any."""

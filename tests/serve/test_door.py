@@ -6,6 +6,8 @@ from collections.abc import Iterator
 
 import pytest
 
+from narrator.serve.door import AccessTerms
+from narrator.web.hosts import Hosts
 from tests import serving
 from tests.fakes import HumEngine
 from tests.serving import SPEECH, Served
@@ -30,6 +32,10 @@ def test_without_the_token_nothing_is_answered(
     answer = locked.client.get(path, authorization=given)
     assert (answer.status, answer.json["error"]["code"]) == (401, "invalid_api_key")
     assert answer.headers["www-authenticate"] == "Bearer"
+
+
+def test_the_token_is_not_in_the_representation_of_the_terms() -> None:
+    assert TOKEN not in repr(AccessTerms(Hosts("127.0.0.1", 1), TOKEN))
 
 
 def test_without_the_token_nothing_is_spoken(locked: Served) -> None:

@@ -123,7 +123,7 @@ class Wire:
     """Address, key and TLS context of one server."""
 
     address: Address
-    key: str | None = None
+    key: str | None = field(default=None, repr=False)
     """Sent in the header of each request, and never part of a message."""
     context: ssl.SSLContext = field(default_factory=ssl.create_default_context)
     names: SettingNames = MANIFEST_NAMES

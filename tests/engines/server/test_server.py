@@ -20,7 +20,8 @@ from narrator.engines import Outcome, Prompt, Request, speak
 from narrator.engines.server.engine import ServerEngine
 from narrator.engines.server.remote_server import Patience
 from narrator.engines.server.session import ConcurrencyLimit, ServerSession
-from narrator.engines.server.settings import ServerSettings, ServerVoice
+from narrator.engines.server.settings import ServerSettings, ServerVoice, parse_address
+from narrator.engines.server.wire import Wire
 from narrator.engines.voice import Reference, Voice
 from narrator.errors import EngineUnavailable
 from narrator.text.pace import expected_seconds
@@ -412,6 +413,10 @@ def test_the_key_goes_into_the_header_and_into_no_message(faulty, tmp_path, monk
     outcome = one(engine(standin, tmp_path, key="TTS_KEY"))
     assert standin.headers[0]["Authorization"] == f"Bearer {KEY}"
     assert "not with …" in str(outcome.failure)
+
+
+def test_the_key_is_not_in_the_representation_of_a_wire():
+    assert KEY not in repr(Wire(parse_address("http://127.0.0.1:9"), KEY))
 
 
 @pytest.mark.parametrize("held", [None, "", "two words", "läuft"])
