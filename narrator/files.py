@@ -199,13 +199,18 @@ def load_work(
         raise StorageError(f"{path}: not {title} ({error}); {remedy}") from None
 
 
-def read_json(path: Path) -> Any:
-    """Reads a file of `save_json`, or one without a seal. Raises AlteredFile, OSError."""
+def read_json(path: Path, *, checks_seal: bool = True) -> Any:
+    """Reads a file of `save_json`, or one without a seal. Raises AlteredFile, OSError.
+
+    Checking the seal takes twice as long as reading.
+    """
     try:
         document = json.loads(path.read_bytes())
         if not isinstance(document, dict) or not document.keys() & _SEALED:
             return document
-        if document.keys() == _SEALED and document["seal"] == keys.seal(document["value"]):
+        if document.keys() == _SEALED and (
+            not checks_seal or document["seal"] == keys.seal(document["value"])
+        ):
             return document["value"]
     except (ValueError, RecursionError):
         raise AlteredFile("it is torn") from None

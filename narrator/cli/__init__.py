@@ -23,7 +23,7 @@ from typing import Annotated, NoReturn
 import typer
 
 from narrator import __version__, files
-from narrator.cli import shared
+from narrator.cli import completion, shared
 from narrator.cli.progress import progress_lines
 from narrator.cli.shared import err, out, print_problems, shorten
 from narrator.errors import EnvironmentFailed, NarratorError, UserError
@@ -78,6 +78,8 @@ def main() -> None:
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")  # a terminal may not know every letter
     gc.set_threshold(100_000, 20, 20)  # starting makes many objects, and hardly any garbage
+    if instruction := os.environ.get(completion.INSTRUCTION):
+        completion.run(instruction, load_commands)
     silent = "--json" in sys.argv or sys.argv[1:2] == ["own"]
     command = " ".join(["narrator", *sys.argv[1:2]])
     beats = contextlib.nullcontext() if silent else progress_lines(err, command)
@@ -123,7 +125,23 @@ def _options(
     verbose: Annotated[
         bool, typer.Option("--verbose", help="With --version: also those of packages and system.")
     ] = False,
+    install_completion: Annotated[
+        bool,
+        typer.Option(
+            "--install-completion",
+            help="Have this shell complete commands, chapters, voices and chunks: bash, zsh, fish.",
+        ),
+    ] = False,
+    show_completion: Annotated[
+        bool, typer.Option("--show-completion", help="Print what --install-completion installs.")
+    ] = False,
 ) -> None:
+    if install_completion:
+        completion.install_script()
+        raise typer.Exit
+    if show_completion:
+        completion.show_script()
+        raise typer.Exit
     if version:
         _print_versions(verbose)
         raise typer.Exit

@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from narrator.cli import completion
 from narrator.cli.shared import check_replaceable, display_path, err, out
 from narrator.cli.voices import (
     InLibrary,
     Language,
-    Name,
+    NewName,
     NewVoice,
     ProjectFolder,
     Replace,
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
 
 @voices.command()
 def design(
-    name: Name,
+    name: NewName,
     description: Annotated[str, typer.Argument(help='For example "A warm old storyteller".')],
     count: Annotated[int, typer.Option("--candidates", min=1, max=32)] = 3,
     choose: Annotated[
@@ -110,7 +111,12 @@ def _write_candidates(candidates: Sequence[Candidate], folder: Path, name: str, 
 
 @voices.command()
 def audition(
-    name: Name,
+    name: Annotated[
+        str,
+        typer.Argument(
+            help="The voice's name, as in the manifest.", autocompletion=completion.voices
+        ),
+    ],
     text: Annotated[str | None, typer.Argument(help="What it says; a sentence or two.")] = None,
     target: Annotated[Path | None, typer.Option("--out", "-o", help="The WAV to write.")] = None,
     style: Style = None,

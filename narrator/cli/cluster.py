@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.table import Table
 
+from narrator.cli import completion
 from narrator.cli.progress import without_progress_lines
 from narrator.cli.shared import app, err, keep_awake, out
 from narrator.errors import EngineUnavailable, UsageError, nearest
@@ -76,7 +77,12 @@ def worker(
         str | None, typer.Option("--name", help="What it is called; else as this machine.")
     ] = None,
     engine: Annotated[
-        list[str] | None, typer.Option("--engine", help="One that it speaks with; else all here.")
+        list[str] | None,
+        typer.Option(
+            "--engine",
+            help="One that it speaks with; else all here.",
+            autocompletion=completion.engines,
+        ),
     ] = None,
     model: Annotated[
         str | None, typer.Option("--model", help="The folder or hub id of this machine's model.")

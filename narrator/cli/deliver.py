@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from narrator.cli import completion
 from narrator.cli.planning import load_plan
 from narrator.cli.progress import StageLine
 from narrator.cli.shared import Book, app, display_path, err, out
@@ -20,6 +21,9 @@ if TYPE_CHECKING:
     from narrator.delivery.shelves.layouts import Layout
     from narrator.delivery.shelves.sending import Delivery, Item, Shelf
     from narrator.pipeline.book_plan import BookPlan
+
+LAYOUT_NAMES = ("audiobookshelf", "plex", "jellyfin", "apple-books", "calibre")
+"""The keys of `layouts.LAYOUTS`, which takes long to load."""
 
 
 @app.command()
@@ -35,10 +39,21 @@ def deliver(
         ),
     ] = "",
     layout: Annotated[
-        str, typer.Option("--layout", help="audiobookshelf, plex, jellyfin, apple-books, calibre.")
+        str,
+        typer.Option(
+            "--layout",
+            help=f"{', '.join(LAYOUT_NAMES)}.",
+            autocompletion=completion.choices(*LAYOUT_NAMES),
+        ),
     ] = "",
     profile: Annotated[
-        str, typer.Option("--profile", "-p", help="Which files, of a book made for several.")
+        str,
+        typer.Option(
+            "--profile",
+            "-p",
+            help="Which files, of a book made for several.",
+            autocompletion=completion.profiles,
+        ),
     ] = "",
     library: Annotated[
         str, typer.Option("--library", help="Of Audiobookshelf, where it has several for books.")

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.table import Table
 
+from narrator.cli import completion
 from narrator.cli.progress import StageLine
 from narrator.cli.shared import AsJson, app, display_path, err, out
 from narrator.errors import UsageError
@@ -25,7 +26,13 @@ if TYPE_CHECKING:
 def verify(
     files: Annotated[list[Path], typer.Argument(help="Files, ours or anyone's, or folders.")],
     profile: Annotated[
-        str | None, typer.Option("--profile", "-p", help="acx, apple-podcasts …; or your own.")
+        str | None,
+        typer.Option(
+            "--profile",
+            "-p",
+            help="acx, apple-podcasts …; or your own.",
+            autocompletion=completion.profiles,
+        ),
     ] = None,
     book: Annotated[
         Path | None, typer.Option("--book", help="The manifest that has your own profile.")

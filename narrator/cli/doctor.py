@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from narrator import __version__
+from narrator.cli import completion
 from narrator.cli.cluster import Insecure, OnCluster, Tls, make_cluster_options
 from narrator.cli.shared import AsJson, app, display_path, err, out
 from narrator.cli.voices import find_project_root
@@ -90,7 +91,11 @@ def doctor(
         ),
     ] = False,
     voice: Annotated[
-        str | None, typer.Option(help="With --probe: a voice that is kept, to speak with.")
+        str | None,
+        typer.Option(
+            help="With --probe: a voice that is kept, to speak with.",
+            autocompletion=completion.presets,
+        ),
     ] = None,
     as_json: AsJson = False,
     cluster: OnCluster = None,

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from narrator import files
+from narrator.cli import completion
 from narrator.cli.planning import describe_remedy
 from narrator.cli.progress import StageLine, stage
 from narrator.cli.rendering import EXIT_STOPPED, stop_on_signals
@@ -69,7 +70,11 @@ def hear(
     ] = None,
     model: Annotated[
         str | None,
-        typer.Option("--model", help="What hears: small.en, large-v3-turbo, a hub id, a folder."),
+        typer.Option(
+            "--model",
+            help="What hears: small.en, large-v3-turbo, a hub id, a folder.",
+            autocompletion=completion.recognisers,
+        ),
     ] = None,
     as_json: AsJson = False,
 ) -> None:

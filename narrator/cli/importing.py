@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, cast
 import typer
 
 from manuscripts.kinds import IMPORTABLE
+from narrator.cli import completion
 from narrator.cli.progress import stage
 from narrator.cli.shared import AsJson, app, display_path, err, out, shorten, truncate
 from narrator.cli.text import MANY_QUOTATIONS
@@ -58,23 +59,44 @@ def new(
             "--as",
             help="script: names that begin paragraphs are speakers; prose: they are read. Else it "
             "is decided by the text.",
+            autocompletion=completion.choices("script", "prose"),
         ),
     ] = None,
     notes: Annotated[
-        str, typer.Option(help="Footnotes: in-place (after their paragraph), end, omit.")
+        str,
+        typer.Option(
+            help="Footnotes: in-place (after their paragraph), end, omit.",
+            autocompletion=completion.choices("in-place", "end", "omit"),
+        ),
     ] = "omit",
     directions: Annotated[
         str,
-        typer.Option(help="Stage directions, a screenplay's action: read (by the narrator), omit."),
+        typer.Option(
+            help="Stage directions, a screenplay's action: read (by the narrator), omit.",
+            autocompletion=completion.choices("read", "omit"),
+        ),
     ] = "read",
     pictures: Annotated[
-        str, typer.Option(help="Pictures' alternative texts and captions: read, omit.")
+        str,
+        typer.Option(
+            help="Pictures' alternative texts and captions: read, omit.",
+            autocompletion=completion.choices("read", "omit"),
+        ),
     ] = "omit",
     tables: Annotated[
         str | None,
-        typer.Option(help="Tables: read (row by row; those of Markdown only if said), omit."),
+        typer.Option(
+            help="Tables: read (row by row; those of Markdown only if said), omit.",
+            autocompletion=completion.choices("read", "omit"),
+        ),
     ] = None,
-    code: Annotated[str, typer.Option(help="Code, line by line: read, omit.")] = "omit",
+    code: Annotated[
+        str,
+        typer.Option(
+            help="Code, line by line: read, omit.",
+            autocompletion=completion.choices("read", "omit"),
+        ),
+    ] = "omit",
     as_json: AsJson = False,
 ) -> None:
     """Start a project, from a manuscript if there is one."""

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.table import Table
 
+from narrator.cli import completion
 from narrator.cli.progress import StageLine, stage
 from narrator.cli.shared import AsJson, app, display_path, err, out
 from narrator.quantities import format_bytes, pluralize
@@ -27,7 +28,8 @@ Spec = Annotated[
     str,
     typer.Argument(
         help="A directory, a hub id (owner/name, owner/name@revision), or auto; the name of an "
-        "engine (cosyvoice2) is what auto means there; one that listens: recogniser, small.en."
+        "engine (cosyvoice2) is what auto means there; one that listens: recogniser, small.en.",
+        autocompletion=completion.models,
     ),
 ]
 
@@ -287,7 +289,12 @@ def measure(
     spec: Spec = "auto",
     seeds: Annotated[int, typer.Option(min=1, max=1000, help="Takes of each sentence.")] = 5,
     voice: Annotated[
-        str | None, typer.Option("--voice", help="A voice that is kept, to speak with.")
+        str | None,
+        typer.Option(
+            "--voice",
+            help="A voice that is kept, to speak with.",
+            autocompletion=completion.presets,
+        ),
     ] = None,
     as_json: AsJson = False,
 ) -> None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from narrator.cli import completion
 from narrator.cli.places import find_by_chunks, find_by_time, find_chapter
 from narrator.cli.planning import load_plan
 from narrator.cli.shared import (
@@ -41,6 +42,7 @@ def flag(
             metavar="CHUNK... | [CHAPTER] TIME [BOOK]",
             help="Chunks, 3.12, or a time as `where` takes it, and their book, in any order.",
             show_default=False,
+            autocompletion=completion.chunks,
         ),
     ],
     book: BookOption = None,
@@ -88,7 +90,13 @@ def list_pickups(
         typer.Option("--from", help="Add a list: CSV, lines of “3 00:12:34 — note”, labels."),
     ] = None,
     chapter: Annotated[
-        str | None, typer.Option("--chapter", "-c", help="Of times without one, with --from.")
+        str | None,
+        typer.Option(
+            "--chapter",
+            "-c",
+            help="Of times without one, with --from.",
+            autocompletion=completion.chapters,
+        ),
     ] = None,
     page: Annotated[
         Path | None, typer.Option("--page", help="Write a page to print there, HTML.")

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from narrator.cli import completion
 from narrator.cli.planning import load_plan
 from narrator.cli.shared import (
     AsJson,
@@ -41,6 +42,7 @@ def where(
             help="A time in a chapter, 3 12:34, or in the file of the whole book, 5:12:34; or "
             "chunks, 3.12. And their book, in any order.",
             show_default=False,
+            autocompletion=completion.chunks,
         ),
     ],
     book: BookOption = None,

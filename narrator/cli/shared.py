@@ -20,11 +20,13 @@ from rich.console import Console, ConsoleOptions, RenderableType
 from rich.segment import Segment
 from typer.core import TyperGroup
 
+from narrator.cli import completion
 from narrator.errors import StorageError, UsageError
 from textbase.characters import escape_invisible
 
 if TYPE_CHECKING:
     from typer import _click as click  # as typer carries it
+    from typer._click.shell_completion import CompletionItem
 
     from narrator.text.chunks import Chunk
 
@@ -52,6 +54,13 @@ class ProjectGroup(TyperGroup):
             parameters += _project_options()
         return name, command, remaining_args
 
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        items = super().shell_complete(ctx, incomplete)
+        for item in items:
+            if item.value in self.commands:
+                item.help = self.commands[item.value].get_short_help_str(80)
+        return items
+
 
 class _CommandsByPurpose(ProjectGroup):
     """The commands, listed by purpose; each takes its book as an argument or with `--book`."""
@@ -67,6 +76,10 @@ class _CommandsByPurpose(ProjectGroup):
         if "book" in spellings and "--book" not in spellings:  # an argument
             remaining_args = _without_book_flag(remaining_args)
         return name, command, remaining_args
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        names = [name for names in PURPOSES.values() for name in names]
+        return sorted(self.commands, key=lambda name: names.index(name) if name in names else 99)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         name_width = max(map(len, self.commands))
@@ -111,6 +124,7 @@ def _project_options() -> list[click.Parameter]:
                 help="What speaks, in place of the book's engine: kokoro. Its takes and finished "
                 "files lie beside those of others.",
                 callback=_use_engine,
+                autocompletion=completion.engines,
                 expose_value=False,
                 is_eager=True,
             ),
@@ -131,16 +145,20 @@ def _project_options() -> list[click.Parameter]:
 
 
 def _use_build_folder(context: typer.Context, folder: Path | None) -> Path | None:
-    from narrator.project.buildfolder import building_in
+    context.meta[completion.BUILD] = folder
+    if not context.resilient_parsing:
+        from narrator.project.buildfolder import building_in
 
-    context.with_resource(building_in(folder))
+        context.with_resource(building_in(folder))
     return folder
 
 
 def _use_engine(context: typer.Context, name: str | None) -> str | None:
-    from narrator.project.other_engine import speaking_with
+    context.meta[completion.ENGINE] = name
+    if not context.resilient_parsing:
+        from narrator.project.other_engine import speaking_with
 
-    context.with_resource(speaking_with(name))
+        context.with_resource(speaking_with(name))
     return name
 
 
@@ -149,7 +167,8 @@ def _use_draft_engine(context: typer.Context, draft: bool) -> bool:
     source = context.get_parameter_source("other_engine")
     if draft and source is not None and source.name == "COMMANDLINE":
         raise UsageError("--draft is `--engine draft`: give one of the two")
-    _use_engine(context, "draft" if draft else None)
+    if draft:
+        _use_engine(context, "draft")
     return draft
 
 
@@ -271,12 +290,22 @@ Chunks = Annotated[
         metavar="CHUNK... [BOOK]",
         help="Chunks, as messages and the report name them, 3.12, and their book, in any order.",
         show_default=False,
+        autocompletion=completion.chunks,
     ),
 ]
 Chapters = Annotated[
-    list[str] | None, typer.Option("--chapter", "-c", help="A chapter: 3, 2-5, or a title.")
+    list[str] | None,
+    typer.Option(
+        "--chapter",
+        "-c",
+        help="A chapter: 3, 2-5, or a title.",
+        autocompletion=completion.chapters,
+    ),
 ]
-Speakers = Annotated[list[str] | None, typer.Option("--speaker", "-s", help="A speaker's name.")]
+Speakers = Annotated[
+    list[str] | None,
+    typer.Option("--speaker", "-s", help="A speaker's name.", autocompletion=completion.speakers),
+]
 Force = Annotated[bool, typer.Option("--force", help="Render again what is cached.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 

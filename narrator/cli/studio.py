@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from narrator.cli import completion
 from narrator.cli.planning import load_plan
 from narrator.cli.progress import StageLine, stage, without_progress_lines
 from narrator.cli.shared import Book, app, check_replaceable, display_path, err, out
@@ -38,7 +39,11 @@ def studio(
     ] = None,
     rights: Annotated[
         str,
-        typer.Option("--rights", help="What they may do: listen (and flag), or edit (this book)."),
+        typer.Option(
+            "--rights",
+            help="What they may do: listen (and flag), or edit (this book).",
+            autocompletion=completion.choices("listen", "edit"),
+        ),
     ] = "listen",
     tls: Annotated[
         bool | None,

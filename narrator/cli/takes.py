@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.table import Table
 
+from narrator.cli import completion
 from narrator.cli.planning import describe_other_takes, load_plan
 from narrator.cli.progress import LineProgress, stage
 from narrator.cli.rendering import print_answer, stop_on_signals
@@ -227,6 +228,7 @@ def pin(
         typer.Argument(
             metavar="CHUNK TRY [BOOK]",
             help="A chunk, 3.12, and a try of it, as `takes` numbers them: 2.",
+            autocompletion=completion.chunks,
         ),
     ],
     book: BookOption = None,
@@ -267,7 +269,10 @@ def unpin(
     chunks: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="[CHUNK...] [BOOK]", help="Chunks; none with --lost.", show_default=False
+            metavar="[CHUNK...] [BOOK]",
+            help="Chunks; none with --lost.",
+            show_default=False,
+            autocompletion=completion.chunks,
         ),
     ] = None,
     book: BookOption = None,

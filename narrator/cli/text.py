@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from narrator.cli import completion
 from narrator.cli.progress import stage
 from narrator.cli.shared import (
     AsJson,
@@ -58,6 +59,7 @@ def check(
             "--chapter",
             "-c",
             help="Show all that is spoken in a chapter, chunk by chunk: 3, 2-5, or a title.",
+            autocompletion=completion.chapters,
         ),
     ] = None,
     names: Annotated[

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.table import Table
 
+from narrator.cli import completion
 from narrator.cli.shared import AsJson, ProjectGroup, app, display_path, err, out, shorten
 from narrator.errors import Problem, UsageError, UserError
 
@@ -48,7 +49,11 @@ voices = typer.Typer(
 )
 app.add_typer(voices, name="voices")
 
-Name = Annotated[str, typer.Argument(help="The voice's name, as in the manifest.")]
+NewName = Annotated[str, typer.Argument(help="The voice's name, as in the manifest.")]
+Name = Annotated[
+    str,
+    typer.Argument(help="The voice's name, as in the manifest.", autocompletion=completion.presets),
+]
 ProjectFolder = Annotated[
     Path | None,
     typer.Option("--project", "-p", help="A project's folder; else the one here, if there is one."),

@@ -45,6 +45,16 @@ def manifest_at(path: Path) -> Path:
     raise _error(path, "no such file", _suggest_for_missing(path))
 
 
+def manifest_stem(path: Path) -> str:
+    """A name for a manifest's files in `build`, unique among the manifests of its folder.
+
+    It is the manifest's name without its ending, unless another manifest has the same name and the
+    ending .yaml.
+    """
+    is_unique = path.suffix == ".yaml" or not path.with_suffix(".yaml").is_file()
+    return path.stem if is_unique else path.name
+
+
 def _error(path: Path, fault: str, advice: str) -> ManifestError:
     return ManifestError(Problem(path, None, f"{fault}; {advice}"))
 

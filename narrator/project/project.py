@@ -16,6 +16,7 @@ from narrator.errors import Problem
 from narrator.project import profiles
 from narrator.project.facts import BookFacts, facts_of
 from narrator.project.other_engine import require_known_engine
+from narrator.project.place import manifest_stem
 from narrator.project.profiles import Profile
 from narrator.project.schema import (
     ChapterSettings,
@@ -65,14 +66,8 @@ class Project:
 
     @property
     def stem(self) -> str:
-        """A name for the manifest's files in `build`, unique among the manifests of its folder.
-
-        It is the manifest's name without its ending, unless another manifest has the same name and
-        the ending .yaml.
-        """
-        twin = self.path.with_suffix(".yaml")
-        is_unique = self.path.suffix == ".yaml" or not twin.is_file()
-        return self.path.stem if is_unique else self.path.name
+        """As `place.manifest_stem` of its manifest."""
+        return manifest_stem(self.path)
 
     def spoken_by(self, engine: str) -> Project:
         """The project with everything spoken by this engine, or by its own if the name is "".

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -33,8 +34,8 @@ RARE = {"unicode_rbnf", "psutil", "rich.progress", "ssl"}
             330,
             MODELS | READERS | SERVERS | RARE | {"av", "numpy", "pydantic", "soundfile"},
         ),
-        ("check", 890, MODELS | READERS | SERVERS | RARE),
-        ("status", 890, MODELS | READERS | SERVERS | RARE),
+        ("check", 895, MODELS | READERS | SERVERS | RARE),
+        ("status", 895, MODELS | READERS | SERVERS | RARE),
         ("render --draft", 1150, MODELS | READERS | SERVERS),
     ],
 )
@@ -47,3 +48,17 @@ def test_a_command_loads_what_it_needs(
     modules = json.loads(subprocess.run(run, capture_output=True, text=True, check=True).stdout)
     assert not without & set(modules)
     assert len(modules) < most
+
+
+@pytest.mark.parametrize("line", ["narrator retake BOOK 1.", "narrator render BOOK -s "])
+def test_completion_loads_hardly_more_than_the_command_line(line: str, tmp_path: Path) -> None:
+    line = line.replace("BOOK", str(books.brief(tmp_path)))
+    environment = {"_NARRATOR_COMPLETE": "complete_zsh", "_NARRATOR_LINE": line}
+    modules = json.loads(
+        subprocess.run(
+            [sys.executable, "-c", RUN],
+            env={**os.environ, **environment}, capture_output=True, text=True, check=True,
+        ).stdout
+    )  # fmt: skip
+    assert not (MODELS | READERS | SERVERS | RARE | {"av", "numpy", "soundfile"}) & set(modules)
+    assert len(modules) < 400

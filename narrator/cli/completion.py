@@ -1,0 +1,377 @@
+"""Shell completion for bash, zsh and fish: the scripts, and what may stand at the cursor.
+
+A script calls `narrator` with the command line in the environment, and gets a line for each
+candidate; exit code 1 means the name of a file. Candidates come from the manifest, the settings and
+the last render's list of chunks, as far as they can be had in a moment: no project is validated, no
+text is read and nothing is written. Whatever goes wrong, nothing is completed and nothing is said.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NoReturn
+
+import typer
+from typer._click.shell_completion import CompletionItem, ShellComplete  # as typer carries it
+
+from textbase.characters import excerpt
+
+INSTRUCTION = "_NARRATOR_COMPLETE"
+"""Environment variable: `complete_zsh` for candidates, `source_zsh` for the script."""
+_LINE = "_NARRATOR_LINE"
+"""Environment variable: the command line up to the cursor."""
+
+BUILD, ENGINE = "narrator.build", "narrator.engine"
+"""Keys of a context's `meta`: the values of `--build` and `--engine`."""
+Candidates = list[tuple[str, str]]
+"""Words, each with a text beside it."""
+
+
+# -- shells ----------------------------------------------------------------------------------------
+
+
+class _Shell(ShellComplete):
+    """Candidates in the form that a shell's script reads."""
+
+    def source_vars(self) -> dict[str, Any]:
+        return {"line": _LINE, "instruction": f"{INSTRUCTION}=complete_{self.name}"}
+
+    def get_completion_args(self) -> tuple[list[str], str]:
+        words, _ = _split_line(os.environ.get(_LINE, ""))
+        return words[1:-1], words[-1]
+
+    def get_completions(self, args: list[str], incomplete: str) -> list[CompletionItem]:
+        if args and args[-1].startswith("-") and args[-1] != "--draft":
+            # Click stops parsing at an option without a value, and knows this form of it
+            args, incomplete = args[:-1], f"{args[-1]}={incomplete}"
+        items = super().get_completions(args, incomplete)
+        return [item for item in items if item.value.isprintable()]
+
+
+class _Bash(_Shell):
+    name = "bash"
+    source_template = """\
+_narrator_completion() {
+    local IFS=$'\\n'
+    COMPREPLY=($(%(line)s="${COMP_LINE:0:COMP_POINT}" %(instruction)s "$1" 2>/dev/null)) ||
+        compopt -o default
+}
+complete -o nosort -F _narrator_completion narrator 2>/dev/null # bash 4.4 or newer
+"""
+
+    def format_completion(self, item: CompletionItem) -> str:
+        _, is_quoted = _split_line(os.environ.get(_LINE, ""))
+        return item.value if is_quoted else re.sub(r"([^\w@%+,./-])", r"\\\1", item.value)
+
+
+class _Zsh(_Shell):
+    name = "zsh"
+    source_template = """\
+#compdef narrator
+_narrator() {
+    local output line
+    local -a values texts options
+    output=$(%(line)s="${words[1,CURRENT]}" %(instruction)s "${words[1]}" 2>/dev/null)
+    (( $? == 0 )) || { _files; return }
+    [[ -n $output ]] || return 1
+    values=("${(@)${(@f)output}%%%%$'\\t'*}")
+    local -i width=${#${(O@)values//?/x}[1]}
+    for line in "${(@f)output}"; do
+        texts+=("${(r:width:)${line%%%%$'\\t'*}}  ${line#*$'\\t'}")
+    done
+    [[ ${words[CURRENT]} == --*=* ]] && compset -P '*='
+    [[ ${values[1]} == *. ]] && options=(-S '') # a chapter, before the chunk in it
+    compadd -l -V candidates -d texts "${options[@]}" -a values
+}
+if [[ $funcstack[1] == _narrator ]]; then _narrator "$@"; else compdef _narrator narrator; fi
+"""
+
+    def format_completion(self, item: CompletionItem) -> str:
+        return f"{item.value}\t{_help_of(item)}"
+
+
+class _Fish(_Shell):
+    name = "fish"
+    source_template = """\
+function __narrator_completion
+    set -l line (commandline -cp | string collect)
+    set -l candidates (env %(line)s=$line %(instruction)s narrator 2>/dev/null)
+    and printf '%%s\\n' $candidates
+    or __fish_complete_path (commandline -ct)
+end
+complete --command narrator --no-files --keep-order --arguments '(__narrator_completion)'
+"""
+
+    def format_completion(self, item: CompletionItem) -> str:
+        option = re.match(r"--[\w-]+=", _split_line(os.environ.get(_LINE, ""))[0][-1])
+        return f"{option[0] if option else ''}{item.value}\t{_help_of(item)}"
+
+
+_SHELLS: Mapping[str, type[_Shell]] = {shell.name: shell for shell in (_Bash, _Zsh, _Fish)}
+
+
+def _help_of(item: CompletionItem) -> str:
+    return excerpt(" ".join((item.help or "").split()))
+
+
+def _split_line(line: str) -> tuple[list[str], bool]:
+    """Returns the words of a command line, and whether the last, which may be empty, is quoted."""
+    import shlex
+
+    lexer = shlex.shlex(f"{line}\0", posix=True)  # the end of the last word, if only a space
+    lexer.whitespace_split = True
+    lexer.commenters = ""
+    words: list[str] = []
+    is_quoted = False
+    try:
+        words += lexer
+    except ValueError:  # a quote without its end
+        words.append(lexer.token)
+        is_quoted = True
+    return [word.removesuffix("\0") for word in words], is_quoted
+
+
+def run(instruction: str, load_commands: Callable[[str], typer.Typer]) -> NoReturn:
+    """Answers the script of a shell, and ends this process. `load_commands` is that of `cli`."""
+    kind, _, shell = instruction.partition("_")
+    code = 0
+    with contextlib.suppress(Exception), Path(os.devnull).open("w") as nowhere:
+        with contextlib.redirect_stderr(nowhere):
+            words, _ = _split_line(os.environ.get(_LINE, ""))
+            name = words[1] if len(words) > 2 else ""
+            command = typer.main.get_command(load_commands(name))
+            completer = _SHELLS[shell](command, {}, "narrator", INSTRUCTION)
+            text = completer.source() if kind == "source" else completer.complete()
+        if text:
+            print(text)
+        else:
+            code = 1
+    sys.exit(code)
+
+
+def install_script() -> None:
+    """Writes the script of this shell where the shell reads it, and has it read. Raises
+    UsageError."""
+    from typer._completion_shared import install
+
+    shell = _find_shell()
+    _, path = install(shell, prog_name="narrator")
+    path.write_text(_script(shell), "utf-8")
+    print(f"{shell} completes narrator's commands from now on, in new terminals: {path}")
+
+
+def show_script() -> None:
+    """Prints the script of this shell. Raises UsageError."""
+    print(_script(_find_shell()), end="")
+
+
+def _script(shell: str) -> str:
+    return _SHELLS[shell](typer.core.TyperGroup(), {}, "narrator", INSTRUCTION).source()
+
+
+def _find_shell() -> str:
+    """Returns the shell that runs this process. Raises UsageError for another than ours."""
+    import shellingham
+
+    from narrator.errors import UsageError
+
+    try:
+        name, _ = shellingham.detect_shell()
+    except shellingham.ShellDetectionFailure:
+        name = "this shell"
+    if name not in _SHELLS:
+        raise UsageError(f"{name} has no completion of narrator; {', '.join(_SHELLS)} have")
+    return str(name)
+
+
+# -- candidates ------------------------------------------------------------------------------------
+
+
+def choices(*names: str) -> Callable[[str], list[str]]:
+    """Returns the source of candidates of an option with a few values."""
+
+    def complete(incomplete: str) -> list[str]:
+        return list(names)
+
+    return complete
+
+
+def chapters(context: typer.Context, incomplete: str) -> Candidates:
+    """The numbers of the chapters of a command's book, or their titles once a letter is there."""
+    titles = list(enumerate(_titles(_read_manifest(context)), 1))
+    if incomplete and not incomplete[0].isdecimal():
+        return [(title, str(number)) for number, title in titles]
+    return [(str(number), title) for number, title in titles]
+
+
+def speakers(context: typer.Context, incomplete: str) -> Candidates:
+    """The speakers of a command's book, with their voices."""
+    cast = _read_manifest(context).get("speakers") or {"narrator": {}}
+    rows = [(name, speaker or {}) for name, speaker in cast.items()]
+    played = [(name, speaker) for _, speaker in rows for name in speaker.get("plays") or ()]
+    return [(str(name), _voice_of(speaker)) for name, speaker in (*rows, *played)]
+
+
+def profiles(context: typer.Context, incomplete: str) -> Candidates:
+    """The platforms' profiles, and those of a command's book."""
+    from narrator.project.profiles import PROFILES
+
+    own: Iterable[str] = ()
+    with contextlib.suppress(Exception):  # there may be no book
+        own = _read_manifest(context).get("profiles") or ()
+    return [*((str(name), "of this book") for name in own), *((name, "") for name in PROFILES)]
+
+
+def chunks(context: typer.Context, incomplete: str) -> Candidates:
+    """The chunks of a command's book as the last render listed them, with their first words.
+
+    Those of several chapters are left at the chapters' numbers. Empty for a book that was never
+    rendered, and without a book: then the word may be its path.
+    """
+    with contextlib.suppress(Exception):
+        texts = {row["id"]: row["text"] for row in _read_ledger(context)}
+        named = set(_words(context))
+        ids = [id for id in texts if id.startswith(incomplete) and id not in named]
+        numbers = dict.fromkeys(id.partition(".")[0] for id in ids)
+        if len(numbers) < 2:
+            return [(id, texts[id]) for id in ids]
+        titles = dict(enumerate(_titles(_read_manifest(context)), 1))
+        return [(f"{n}.", titles.get(int(n), "")) for n in numbers]
+    return []
+
+
+def engines() -> Candidates:
+    """The engines, with their titles."""
+    from narrator.engines.registry import ENGINES
+
+    return [(name, ENGINES[name].title if name in ENGINES else "") for name in ENGINES.names()]
+
+
+def presets(context: typer.Context) -> Candidates:
+    """The voices that are kept, in the project before the library."""
+    from narrator import files
+
+    root = _path(context)
+    places = {"this project": root if root.is_dir() else root.parent, "library": files.library()}
+    names: dict[str, str] = {}
+    for place, folder in places.items():
+        for path in sorted((folder / "voices").glob("*.voice")):
+            names.setdefault(path.stem, place)
+    return list(names.items())
+
+
+def voices(context: typer.Context) -> Candidates:
+    """The voices that are kept, and those of engines that have their own."""
+    from narrator.engines.registry import ENGINES
+
+    own_voices = [
+        (name, f"{engine.title}, {voice.language}")
+        for engine in ENGINES.values()
+        for name, voice in engine.voices.items()
+    ]
+    return [*presets(context), *own_voices]
+
+
+def models(incomplete: str) -> Candidates:
+    """The models that `models pull` knows by a name."""
+    from narrator.engines.registry import FAMILIES
+
+    speech = [(family.engine, f"speaks: {family.hub}") for family in FAMILIES]
+    return [("auto", "the default"), *speech, ("recogniser", "listens"), *recognisers()]
+
+
+def recognisers() -> Candidates:
+    """The models that listen, by name."""
+    from narrator.speech.hearing.whisper import HUB_IDS
+
+    return [(name, f"listens: {hub_id}") for name, hub_id in HUB_IDS.items()]
+
+
+# -- the book of a command -------------------------------------------------------------------------
+
+
+def _words(context: typer.Context) -> list[str]:
+    """The words of a command that names chunks or times, and perhaps a book among them."""
+    parameters = context.params
+    lists = (parameters.get(name) for name in ("chunks", "chunk", "words"))
+    return next((list(words) for words in lists if words), [])
+
+
+def _path(context: typer.Context) -> Path:
+    """The path of the book that a command line names, or of the one in this folder."""
+    option = context.params.get("book") or context.params.get("project")
+    paths = [option] if option else [word for word in _words(context) if _expand(word).exists()]
+    return _expand(paths[0] if paths else "book.yaml")
+
+
+def _expand(path: str | Path) -> Path:
+    return Path(os.path.expandvars(path)).expanduser()
+
+
+def _read_manifest(context: typer.Context) -> Mapping[str, Any]:
+    """The values of the manifest, not validated. Raises ManifestError."""
+    from narrator.project.place import manifest_at
+    from narrator.project.yaml import read_yaml
+
+    values: Mapping[str, Any] = read_yaml(manifest_at(_path(context)))[1]
+    return values
+
+
+def _titles(manifest: Mapping[str, Any]) -> Iterator[str]:
+    """Yields the titles of the chapters, with those of the credits, as they are numbered."""
+    credits = manifest.get("credits")
+    if credits is not None and credits.get("opening", "") is not None:
+        yield credits.get("opening_title", "Opening credits")
+    for chapter in manifest["chapters"]:
+        yield str(chapter["title"])
+    if credits is not None and credits.get("closing", "") is not None:
+        yield credits.get("closing_title", "Closing credits")
+
+
+def _voice_of(speaker: Mapping[str, Any]) -> str:
+    """A speaker's voice in a few words: its description, its name, or its clip."""
+    of_engines = (part.get("voice") for part in speaker.values() if isinstance(part, dict))
+    voice = next(filter(None, (speaker.get("voice"), *of_engines)), "")
+    if isinstance(voice, dict):
+        voice = voice.get("description") or voice.get("reference") or ""
+    return str(voice)
+
+
+def _read_ledger(context: typer.Context) -> Sequence[Mapping[str, str]]:
+    """The chunks of the last render, by the engine of the command line if it names one.
+
+    Raises ManifestError, OSError, AlteredFile; ValueError if there was no render.
+    """
+    from narrator import files
+    from narrator.project.place import manifest_at, manifest_stem
+
+    manifest = manifest_at(_path(context))
+    engine = context.meta.get(ENGINE) or os.environ.get("NARRATOR_ENGINE") or ""
+    stem = manifest_stem(manifest)
+    siblings = {path.stem for path in manifest.parent.glob("*.yaml")} - {stem}
+    others = tuple(f"ledger-{name}-" for name in siblings if name.startswith(stem))
+    ledgers = [
+        path
+        for path in _build_folder(context, manifest.parent).glob("ledger-*.json")
+        if path.name.startswith(f"ledger-{stem}-{engine}") and not path.name.startswith(others)
+    ]
+    newest = max(ledgers, key=os.path.getmtime)
+    rows: Sequence[Mapping[str, str]] = files.read_json(newest, checks_seal=False)
+    return rows
+
+
+def _build_folder(context: typer.Context, root: Path) -> Path:
+    from narrator import files
+
+    if folder := context.meta.get(BUILD) or os.environ.get("NARRATOR_BUILD"):
+        return _expand(folder)
+    if not (files.library() / "settings.yaml").exists():
+        return root / "build"
+    from narrator.project.buildfolder import build_folder  # loads what reads the settings
+
+    return build_folder(root)
