@@ -14,7 +14,7 @@ from tests.fakes import HumEngine
 
 Narrator = Callable[..., tuple[int, str, str]]
 COMMANDS = (
-    "cast check doctor export feed flag gc hear pickups pin plan play render report retake status "
+    "cast check doctor export feed flag gc hear pickups pin plan play render retake status "
     "studio takes unpin verify where why"
 ).split()
 
