@@ -42,16 +42,19 @@ def library() -> Path:
     """The user's own folder for what all projects share: voices, converted models, hashes.
 
     `$NARRATOR_HOME`, else where the system keeps a user's data. It need not exist. Raises
-    EnvironmentFailed where the variable names the home of a user who has none.
+    EnvironmentFailed where the user, or one that the variable names, has no home.
     """
     home = os.environ.get("NARRATOR_HOME")
-    if not home:
-        return platformdirs.user_data_path("narrator", False)
     try:
-        return Path(home).expanduser()
+        # platformdirs raises RuntimeError itself, or leaves "~" as it is
+        folder = Path(home) if home else platformdirs.user_data_path("narrator", False)
+        return folder.expanduser()
     except RuntimeError as error:
         raise EnvironmentFailed(
             f"NARRATOR_HOME={home}: no such home folder; give the folder's whole path"
+            if home
+            else "this user has no home folder for narrator's library: set HOME or NARRATOR_HOME "
+            "to a folder"
         ) from error
 
 

@@ -568,10 +568,14 @@ def _check_folders(root: Path | None) -> Iterator[Diagnosis]:
             continue
         message = f"{path}, {format_bytes(free)} free"
         if not os.access(_nearest_existing_folder(path), os.W_OK | os.X_OK):
+            state: State = "fail"
             todo = "give yourself the right to write there, or use another folder"
-            todo += " (NARRATOR_HOME)" if name == "library" else ""
-            todo += " (TMPDIR)" if name == "temporary files" else ""
-            yield Diagnosis(name, "fail", f"{path} cannot be written", todo)
+            if name == "library":  # renders only read it
+                state = "warn"
+                todo = "no models, voices or settings can be kept there; NARRATOR_HOME moves it"
+            elif name == "temporary files":
+                todo += " (TMPDIR)"
+            yield Diagnosis(name, state, f"{path} cannot be written", todo)
         elif free < MIN_DISK_BYTES:
             yield Diagnosis(name, "fail", message, "make room on that disk")
         elif free < LOW_DISK_BYTES and name != "temporary files":

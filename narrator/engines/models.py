@@ -698,6 +698,10 @@ def _translate_hub_errors(repo: str, revision: str | None) -> Iterator[None]:
                 f"{_hub_cache()}: the disk is full; what was fetched stays: make room and "
                 "pull again"
             ) from error
+        if isinstance(error, OSError) and error.filename is not None:
+            raise StorageError(
+                f"{error.filename}: {error.strerror}; HF_HOME moves the hub's cache"
+            ) from error
         raise EngineUnavailable(
             f"{repo}: the hub cannot be reached ({_first_line(error)}). What was fetched stays: go "
             "online (and unset HF_HUB_OFFLINE) and pull again, or download the repository "

@@ -442,6 +442,13 @@ def test_a_pull_that_fails_leaves_the_model_that_was_there(hub, source, cache):
     assert models.find(FAMILY, "openbmb/VoxCPM2").revision == hubs.NEWER
 
 
+def test_a_cache_that_cannot_be_written_is_not_called_an_unreachable_hub(hub):
+    look = models.look_up("openbmb/VoxCPM2", [FAMILY])
+    hub.error = lambda: PermissionError(errno.EACCES, "Permission denied", "/shared/hub/refs")
+    with pytest.raises(StorageError, match=r"^/shared/hub/refs: Permission denied; HF_HOME"):
+        models.pull(look, [FAMILY])
+
+
 def test_the_disk_is_looked_at_before(hub, monkeypatch):
     monkeypatch.setattr(machine, "free", lambda path: 999)
     with pytest.raises(StorageError, match="HF_HOME"):
