@@ -18,7 +18,7 @@ from docs.site import figures, links
 
 ROOT = Path(__file__).parents[2]
 _LINK = re.compile(r"\]\(([^)#\s]+)(?:#[^)\s]*)?\)")
-BOOSTS = {"docs/questions.md": 3, "docs/measurements.md": 0.3, "docs/costs.md": 0.5}
+BOOSTS = {"docs/questions.md": 2, "docs/measurements.md": 0.3, "docs/costs.md": 0.3}
 """How much a page counts in the search, against 1."""
 ASIDE = 0.1
 """The same of the changelog and of pages that the navigation does not list: for developers."""
