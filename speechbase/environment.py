@@ -1,4 +1,4 @@
-"""Sets defaults of MLX's environment variables; must be imported before MLX.
+"""Sets defaults of the environment variables of MLX and ONNX Runtime; must be imported before them.
 
 Variables that the user has set are kept. Loads nothing.
 """
@@ -20,6 +20,9 @@ DEFAULTS: Mapping[str, str] = {
     # 256 and 400, and books of other lengths and settings follow in one process.
     "MLX_CUDA_SDPA_CACHE_SIZE": "1024",
     "MLX_CUDA_GRAPH_CACHE_SIZE": "1024",
+    # From 1.29 on, ONNX Runtime reports its sessions to Microsoft, with an id that it keeps in the
+    # user's cache.
+    "ORT_DISABLE_TELEMETRY": "1",
 }
 
 for _name, _default in DEFAULTS.items():

@@ -18,7 +18,8 @@ import json, os, sys
 class Spy:
     def find_spec(self, name, path=None, target=None):
         if name.startswith("mlx"):
-            print(json.dumps({n: v for n, v in os.environ.items() if n.startswith("MLX_")}))
+            prefixes = ("MLX_", "ORT_")
+            print(json.dumps({n: v for n, v in os.environ.items() if n.startswith(prefixes)}))
             sys.stdout.flush()
             os._exit(0)
 sys.meta_path.insert(0, Spy())
@@ -54,7 +55,8 @@ def places(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
 
 @pytest.mark.parametrize("way", quick(WAYS, "its command", "the model's process"))
 def test_it_is_set_before_mlx_is_loaded_but_for_what_the_user_set(places, way):
-    plain = {name: value for name, value in os.environ.items() if not name.startswith("MLX_")}
+    prefixes = ("MLX_", "ORT_")
+    plain = {name: value for name, value in os.environ.items() if not name.startswith(prefixes)}
     done = subprocess.run(
         [sys.executable, "-c", SPY + WAYS[way], *places],
         capture_output=True,
