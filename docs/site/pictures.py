@@ -45,26 +45,44 @@ def missing() -> str:
     return "" if browsers.browser() else "a browser (Chromium or Chrome)"
 
 
-def narrator(*arguments: str, home: Path) -> subprocess.Popen[str]:
-    """Starts a command of narrator with a library of its own."""
-    environment = {**os.environ, "NARRATOR_HOME": str(home), "PYTHONUNBUFFERED": "1"}
-    return subprocess.Popen(
-        [sys.executable, "-m", "narrator", *arguments],
-        env=environment, cwd=ROOT, stdout=subprocess.PIPE, text=True,
-    )  # fmt: skip
+def lend_kokoro(home: Path) -> None:
+    """Has the voices of an installed Kokoro listed by a library of our own."""
+    where = command("models", "where", "kokoro")
+    found = subprocess.run(where, cwd=ROOT, capture_output=True, text=True, check=False)
+    if found.returncode == 0:
+        model = Path(found.stdout.strip())
+        (home / "models").mkdir()
+        (home / "models" / model.name).symlink_to(model)
+
+
+def command(*arguments: str) -> list[str]:
+    return [sys.executable, "-m", "narrator", *arguments]
+
+
+def with_library(home: Path) -> dict[str, str]:
+    """The environment of a program with a library of its own."""
+    return {**os.environ, "NARRATOR_HOME": str(home), "PYTHONUNBUFFERED": "1"}
 
 
 @contextlib.contextmanager
 def served(folder: Path, home: Path) -> Iterator[str]:
     """The link of a studio, as long as it is needed."""
-    studio = narrator("studio", str(folder), "--no-open", home=home)
-    assert studio.stdout is not None
-    try:
-        yield studio.stdout.readline().strip()
-    finally:
-        studio.terminate()
-        studio.wait(60)
-        studio.stdout.close()
+    with (home / "studio.log").open("w+") as log:
+        studio = subprocess.Popen(
+            command("studio", str(folder), "--no-open"),
+            env=with_library(home), cwd=ROOT, stdout=subprocess.PIPE, stderr=log, text=True,
+        )  # fmt: skip
+        assert studio.stdout is not None
+        try:
+            link = studio.stdout.readline().strip()
+            if not link:
+                log.seek(0)
+                sys.exit(log.read())
+            yield link
+        finally:
+            studio.terminate()
+            studio.wait(60)
+            studio.stdout.close()
 
 
 @contextlib.contextmanager
@@ -204,10 +222,15 @@ def main() -> None:
     folder.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as temporary:
         books, home = Path(temporary, "books"), Path(temporary, "library")
+        home.mkdir()
         copy_books(books)
-        render = narrator("render", str(books / STORY), home=home)
-        render.communicate()
-        assert render.returncode == 0
+        lend_kokoro(home)
+        render = command("render", str(books / STORY))
+        done = subprocess.run(
+            render, cwd=ROOT, env=with_library(home), capture_output=True, text=True, check=False
+        )
+        if done.returncode != 0:
+            sys.exit(done.stderr)
         photograph(books, home, folder)
 
 
