@@ -85,7 +85,7 @@ def main() -> None:
     beats = contextlib.nullcontext() if silent else progress_lines(err, command)
     try:
         with beats:
-            load_commands(next(iter(sys.argv[1:]), None))()
+            load_commands(next(iter(sys.argv[1:]), None))(prog_name="narrator")
     except NarratorError as error:
         print_problems("error", error.problems)
         sys.exit(error.exit_code)

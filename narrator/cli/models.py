@@ -12,6 +12,7 @@ import typer
 from rich.table import Table
 
 from narrator.cli import completion
+from narrator.cli.commands import Commands
 from narrator.cli.progress import StageLine, stage
 from narrator.cli.shared import AsJson, app, display_path, err, out
 from narrator.quantities import format_bytes, pluralize
@@ -21,7 +22,11 @@ if TYPE_CHECKING:
     from narrator.engines.models import Download, Family, Model
     from narrator.engines.spec import EngineSpec
 
-models_app = typer.Typer(help="The model: what is here, fetched, converted.", no_args_is_help=True)
+models_app = Commands(
+    help="The model: what is here, fetched, converted.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+)
 app.add_typer(models_app, name="models")
 
 Spec = Annotated[

@@ -21,6 +21,7 @@ from rich.segment import Segment
 from typer.core import TyperGroup
 
 from narrator.cli import completion
+from narrator.cli.commands import Commands
 from narrator.errors import StorageError, UsageError
 from textbase.characters import escape_invisible
 
@@ -51,7 +52,7 @@ class ProjectGroup(TyperGroup):
         parameters = command.params if command else []
         names = {parameter.name for parameter in parameters}
         if names & _PROJECT_PARAMETERS and "build" not in names:
-            parameters += _project_options()
+            parameters += project_options()
         return name, command, remaining_args
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
@@ -97,7 +98,7 @@ _PROJECT_PARAMETERS = frozenset(("book", "project", "base_url"))
 """Parameters of commands that work on a project; `base_url` is one of `feed`."""
 
 
-def _project_options() -> list[click.Parameter]:
+def project_options() -> list[click.Parameter]:
     """Returns `--build`, `--engine` and `--draft`, which every command of a project takes.
 
     Their callbacks set the environment of the command, so no command has to pass them on.
@@ -193,7 +194,7 @@ def _without_book_flag(arguments: list[str]) -> list[str]:
     return remaining_args
 
 
-app = typer.Typer(
+app = Commands(
     cls=_CommandsByPurpose,
     help="A manuscript and a cast in, a finished audiobook or podcast out.",
     no_args_is_help=True,

@@ -13,6 +13,7 @@ import typer
 from rich.table import Table
 
 from narrator.cli import completion
+from narrator.cli.commands import Commands
 from narrator.cli.shared import AsJson, ProjectGroup, app, display_path, err, out, shorten
 from narrator.errors import Problem, UsageError, UserError
 
@@ -41,7 +42,7 @@ class _VoiceCommands(ProjectGroup):
 _AUTOMATIC_CUT = "auto"
 """The value of `--cut` without a number: the best pause."""
 
-voices = typer.Typer(
+voices = Commands(
     cls=_VoiceCommands,
     help="Voices to narrate with: clips with their transcripts, and voices from a description.",
     no_args_is_help=True,

@@ -1,0 +1,217 @@
+"""The program's own help -> docs/commands.md and docs/narrator.1, the manual page.
+
+Run by `make docs`, held current by test_docs.py.
+"""
+
+from __future__ import annotations
+
+import re
+import textwrap
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import typer
+
+from narrator import __version__, cli
+from narrator.cli import shared
+from narrator.cli.commands import Command
+
+ROOT = Path(__file__).parents[1]
+PAGE = ROOT / "docs" / "commands.md"
+MANUAL = ROOT / "docs" / "narrator.1"
+
+VARIABLES = {
+    "NARRATOR_HOME": "The folder that all projects share, with voices, settings and converted "
+    "models.",
+    "NARRATOR_BUILD": "The build folder of the project, as --build.",
+    "NARRATOR_ENGINE": "The engine that speaks in place of the book's, as --engine.",
+    "NARRATOR_SERVE_TOKEN": "The token that `narrator serve` asks for.",
+    "NARRATOR_TRACEBACK": "1 shows where an internal error happened.",
+    "AUDIOBOOKSHELF_TOKEN": "The API key of the server that `narrator deliver` sends to.",
+    "HF_HOME": "The cache of the Hugging Face hub, in which models lie.",
+}
+"""Environment variables that people set."""
+FILES = {
+    "book.yaml": "The manifest of a project: its texts, speakers, voices and output.",
+    "build": "Takes, finished files and logs of a project, in its folder.",
+    "settings.yaml": "Your own settings, in NARRATOR_HOME.",
+    "voices": "Voices that are kept: in a project, or in NARRATOR_HOME for all projects.",
+}
+HEAD = """\
+# Commands
+
+Every command with its arguments and options, as `narrator COMMAND --help` prints them. This page \
+is made from the program by `make docs`, and so is the manual page: `man narrator`.
+
+**Completion.** `narrator --install-completion` has bash (4.4 or newer), zsh or fish complete \
+commands and options, chapters, speakers, voices, engines, models and profiles, for the book that \
+the command line names or the one in this folder. Chunks are completed as the last render listed \
+them, chapter by chapter; zsh and fish show their first words. `narrator --show-completion` prints \
+the script instead, for a place of your own.
+
+**The manual page** comes with pip and pipx. `uv tool` does not link manual pages: \
+`man "$(uv tool dir)/narrator-audiobook/share/man/man1/narrator.1"` shows it.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A command with its help."""
+
+    name: str
+    usage: str
+    paragraphs: Sequence[str]
+    rows: Sequence[tuple[str, str]]
+    """Arguments and options with their meaning, without those of every command of a project."""
+    has_project: bool
+    """Whether it takes the options of commands that work on a project."""
+
+
+def entries() -> Iterator[Entry]:
+    """Yields the program and its commands by purpose, a group before its commands."""
+    yield from _walk(typer.main.get_command(cli.load_commands()), None, "narrator")
+
+
+def _walk(command: typer.core.TyperCommand, parent: typer.Context | None, name: str) -> Iterator:
+    context = typer.Context(command, info_name=name, parent=parent)
+    if isinstance(command, Command):
+        rows = [row for part in command.help_rows(context).values() for row in part]
+    else:
+        records = (parameter.get_help_record(context) for parameter in command.get_params(context))
+        rows = [record for record in records if record is not None]
+    common_rows = [*project_rows(), ("--help", "Show this message and exit.")]
+    yield Entry(
+        context.command_path,
+        " ".join([context.command_path, *command.collect_usage_pieces(context)]),
+        [" ".join(part.split()) for part in re.split(r"\n\s*\n", command.help or "")],
+        [row for row in rows if row not in common_rows],
+        all(row in rows for row in project_rows()),
+    )
+    for below in getattr(command, "commands", {}) and command.list_commands(context):
+        if not command.commands[below].hidden:
+            yield from _walk(command.resolve_command(context, [below])[1], context, below)
+
+
+def project_rows() -> list[tuple[str, str]]:
+    """The options of every command that works on a project."""
+    options = typer.core.TyperCommand(None, params=shared.project_options())
+    context = typer.Context(options)
+    return [row for option in options.params if (row := option.get_help_record(context))]
+
+
+def exit_codes() -> dict[str, str]:
+    text = " ".join((cli.__doc__ or "").partition("Exit codes:")[2].split())
+    return {code: meaning for code, meaning in re.findall(r"(\d+) (.+?)(?:; |\.$)", text)}
+
+
+# -- the page --------------------------------------------------------------------------------------
+
+
+def page() -> str:
+    """The whole page."""
+    parts = [HEAD]
+    purposes = {name: purpose for purpose, names in shared.PURPOSES.items() for name in names}
+    purpose = ""
+    for entry in entries():
+        words = entry.name.split()
+        if len(words) > 1 and purposes[words[1]] != purpose:
+            purpose = purposes[words[1]]
+            parts.append(f"## {purpose}\n")
+        if len(words) > 1:
+            parts.append(f"{'#' * (len(words) + 1)} {entry.name}\n")
+        parts.append(f"```text\n{entry.usage}\n```\n")
+        parts += [f"{_prose(paragraph)}\n" for paragraph in entry.paragraphs]
+        if entry.has_project:
+            parts[-1] = f"{parts[-1].rstrip()} [Options of a project](#options-of-a-project) too.\n"
+        if entry.rows:
+            parts.append(_table(entry.rows))
+    parts.append("## Options of a project\n\nCommands that work on a book take these as well.\n")
+    parts.append(_table(project_rows()))
+    for title, rows in (
+        ("Exit codes", exit_codes()), ("Environment", VARIABLES), ("Files", FILES)
+    ):  # fmt: skip
+        parts.append(f"## {title}\n")
+        parts.append(_table(list(rows.items())))
+    return "\n".join(parts)
+
+
+def _table(rows: Sequence[tuple[str, str]]) -> str:
+    cells = [
+        (f"`{name}`".replace("|", r"\|"), _prose(text).replace("|", r"\|")) for name, text in rows
+    ]
+    return "\n".join(["| | |", "|---|---|", *(f"| {a} | {b} |" for a, b in cells)]) + "\n"
+
+
+def _prose(text: str) -> str:
+    """With what Markdown would take for emphasis or a tag escaped, outside of code."""
+    parts = re.split(r"(`[^`]*`)", " ".join(text.split()))
+    return "".join(p if p.startswith("`") else re.sub(r"([*_<])", r"\\\1", p) for p in parts)
+
+
+# -- the manual page -------------------------------------------------------------------------------
+
+
+def manual() -> str:
+    """The whole manual page, in the macros of man(7)."""
+    date = re.findall(
+        r"^## \[[\d.]+\] - ([\d-]+)$", (ROOT / "CHANGELOG.md").read_text("utf-8"), re.M
+    )
+    program, *commands = entries()
+    lines = [
+        '.\\" Made from the program by `make docs`.',
+        f'.TH NARRATOR 1 "{date[0]}" "narrator {__version__}" "User Commands"',
+        ".SH NAME",
+        f"narrator \\- {_text(program.paragraphs[0][0].lower() + program.paragraphs[0][1:-1])}",
+        ".SH SYNOPSIS",
+        _styled(program.usage),
+        ".SH DESCRIPTION",
+        *_filled("Options follow the command. A book is named by its manifest or its folder; "
+                 "without one, book.yaml in this folder is meant."),
+        *_list(program.rows),
+        ".SH COMMANDS",
+    ]  # fmt: skip
+    for entry in commands:
+        lines += [f".SS {_text(entry.name)}", _styled(entry.usage)]
+        for paragraph in entry.paragraphs:
+            lines += [".PP", *_filled(paragraph)]
+        lines += _list(entry.rows)
+        if entry.has_project:
+            lines += [".PP", "Also takes the project options below."]
+    lines += [".SH PROJECT OPTIONS", *_list(project_rows())]
+    for title, rows in (
+        ("EXIT STATUS", exit_codes()), ("ENVIRONMENT", VARIABLES), ("FILES", FILES)
+    ):  # fmt: skip
+        lines += [f".SH {title}", *_list(list(rows.items()))]
+    lines += [".SH SEE ALSO", ".BR ffmpeg (1),", ".BR rclone (1)"]
+    return "\n".join(lines) + "\n"
+
+
+def _list(rows: Sequence[tuple[str, str]]) -> list[str]:
+    return [line for name, text in rows for line in (".TP", _styled(name), *_filled(text))]
+
+
+def _styled(words: str) -> str:
+    """Words as they are typed in bold, and what stands for others in italics."""
+    return " ".join(
+        f"\\f{'I' if word.isupper() else 'B'}{_text(word)}\\fR" for word in words.split()
+    )
+
+
+def _filled(text: str) -> list[str]:
+    """Lines of text, of which none is taken for a macro."""
+    lines = textwrap.wrap(_text(text), 78, break_long_words=False, break_on_hyphens=False)
+    return [rf"\&{line}" if line.startswith((".", "'")) else line for line in lines]
+
+
+def _text(text: str) -> str:
+    r"""Escapes text for roff: \ and the signs that roff changes; code in backquotes is bold."""
+    text = " ".join(text.split()).replace("\\", r"\e").replace("-", r"\-").replace("'", r"\(aq")
+    text = text.replace("~", r"\(ti").replace("^", r"\(ha")
+    text = re.sub(r"`([^`]*)`", r"\\fB\1\\fR", text)
+    return "".join(c if c.isascii() else rf"\[u{ord(c):04X}]" for c in text)
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page(), "utf-8")
+    MANUAL.write_text(manual(), "utf-8")
