@@ -7,7 +7,7 @@
 #   make lint      what CI checks before the tests        make format     mend what can be mended
 #   make wheel     build it, install it alone, use it     make sdist      the archive of sources
 #   make version TAG=v1.2.3    fails unless the package has that version
-#   make docs      docs/manifest.md from the schema        make site       the docs as a site
+#   make docs      pages that are made from the program    make site       the docs as a site
 #   make bench     benchmarks                             make parity     compare with the official model
 #   make parity-cosyvoice2    the second model, with numbers of its official one
 #   make parity-kokoro        the third model, likewise, and its published weights
@@ -63,6 +63,7 @@ wheel:
 	dist/clean/bin/python -m pip --disable-pip-version-check -q install "$$(echo dist/*.whl)[draft]"
 	cp -r examples/single-narrator dist/book
 	cd dist && clean/bin/narrator render book --draft && clean/bin/narrator studio book --draft --save report.html
+	cmp docs/narrator.1 dist/clean/share/man/man1/narrator.1
 	cd dist && clean/bin/narrator schema > schema.json && clean/bin/narrator verify book/build
 
 # The archive of sources; tests need a checkout.
@@ -106,6 +107,7 @@ media: $(VENV)/.docs
 
 docs: $(VENV)/.test
 	$(BIN)/python -m tests.manifest_page
+	$(BIN)/python -m tests.commands_page
 
 # Where it is installed; the reference BLAS in MLX's wheels for Linux is ten times slower.
 OPENBLAS := $(firstword $(wildcard /usr/lib/*/openblas-pthread/libblas.so.3))

@@ -41,16 +41,17 @@ FILES = {
 HEAD = """\
 # Commands
 
-Every command with its arguments and options, as `narrator COMMAND --help` prints them. This page \
-is made from the program by `make docs`, and so is the manual page: `man narrator`.
+Every command with its arguments and options, as `--help` prints them. This page is made from the \
+program by `make docs`, and so is the manual page, `man narrator`.
 
 **Completion.** `narrator --install-completion` has bash (4.4 or newer), zsh or fish complete \
-commands and options, chapters, speakers, voices, engines, models and profiles, for the book that \
-the command line names or the one in this folder. Chunks are completed as the last render listed \
-them, chapter by chapter; zsh and fish show their first words. `narrator --show-completion` prints \
-the script instead, for a place of your own.
+commands and options, chapters, speakers, voices, engines, models and profiles, of the book that \
+the command line names or the one in the current folder. Chunks are completed as the last render \
+listed them, chapter by chapter, so not before the first render; zsh and fish show their first \
+words. `narrator --show-completion` prints the script instead, for another place.
 
-**The manual page** comes with pip and pipx. `uv tool` does not link manual pages: \
+**The manual page** is there after an installation by pipx, or by pip in an active environment. \
+`uv tool` links no manual pages: \
 `man "$(uv tool dir)/narrator-audiobook/share/man/man1/narrator.1"` shows it.
 """
 
@@ -102,7 +103,7 @@ def project_rows() -> list[tuple[str, str]]:
 
 def exit_codes() -> dict[str, str]:
     text = " ".join((cli.__doc__ or "").partition("Exit codes:")[2].split())
-    return {code: meaning for code, meaning in re.findall(r"(\d+) (.+?)(?:; |\.$)", text)}
+    return dict(re.findall(r"(\d+) (.+?)(?:; |\.$)", text))
 
 
 # -- the page --------------------------------------------------------------------------------------
@@ -122,11 +123,11 @@ def page() -> str:
             parts.append(f"{'#' * (len(words) + 1)} {entry.name}\n")
         parts.append(f"```text\n{entry.usage}\n```\n")
         parts += [f"{_prose(paragraph)}\n" for paragraph in entry.paragraphs]
-        if entry.has_project:
-            parts[-1] = f"{parts[-1].rstrip()} [Options of a project](#options-of-a-project) too.\n"
         if entry.rows:
             parts.append(_table(entry.rows))
-    parts.append("## Options of a project\n\nCommands that work on a book take these as well.\n")
+        if entry.has_project:
+            parts.append("Also takes the [options of a project](#options-of-a-project).\n")
+    parts.append("## Options of a project\n\nEvery command that works on a book takes these.\n")
     parts.append(_table(project_rows()))
     for title, rows in (
         ("Exit codes", exit_codes()), ("Environment", VARIABLES), ("Files", FILES)

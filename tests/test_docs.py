@@ -6,6 +6,7 @@ import json
 import re
 import shlex
 import shutil
+import subprocess
 import zipfile
 from pathlib import Path
 
@@ -18,7 +19,7 @@ from narrator.cli import app, shared
 from narrator.project.load import load
 from narrator.project.preferences import Preferences
 from narrator.project.schema import schema
-from tests import manifest_page
+from tests import commands_page, manifest_page
 
 ROOT = Path(__file__).parents[1]
 # in the order in which a newcomer follows them: what an earlier page has run is there for a later
@@ -52,6 +53,7 @@ PAGES = [
             "delivery",
             "marks",
             "manifest",
+            "commands",
             "costs",
             "questions",
             "upgrading",
@@ -184,7 +186,7 @@ def test_a_command_that_is_shown_takes_these_options(words):
         name, *rest = rest
         command = command.get_command(None, name)
     assert command is not None, words
-    parameters = (*command.params, *shared._project_options())
+    parameters = (*command.params, *shared.project_options())
     known = {option for parameter in parameters for option in parameter.opts}
     assert {word for word in rest if word.startswith("--")} <= known
 
@@ -237,6 +239,45 @@ def test_keys_in_sentences_are_valid(code):
 
 def test_the_reference_of_the_manifest_is_current():
     assert manifest_page.PAGE.read_text("utf-8") == manifest_page.page(), "run `make docs`"
+
+
+def test_the_page_of_commands_and_the_manual_page_are_current():
+    assert commands_page.PAGE.read_text("utf-8") == commands_page.page(), "run `make docs`"
+    assert commands_page.MANUAL.read_text("utf-8") == commands_page.manual(), "run `make docs`"
+
+
+def test_the_manual_page_is_correct_roff():
+    text = commands_page.MANUAL.read_text("utf-8")
+    assert text.isascii()
+    macros = set(re.findall(r"^[.'](\S+)", text, re.MULTILINE))
+    assert macros <= {"TH", "SH", "SS", "PP", "TP", "BR", '\\"'}
+    escapes = set(re.findall(r"\\(?:\[u[0-9A-F]{4,5}\]|\(..|.)", text))
+    assert all(e[1] in 'fe-&[("' for e in escapes)
+    assert not re.search(r"(?<!\\)[-`^~]", "\n".join(text.splitlines()[3:]))
+
+
+@pytest.mark.parametrize("command", ["mandoc -T lint -W warning", "groff -man -ww -z"])
+def test_the_manual_page_has_no_faults(command, monkeypatch):
+    program, *options = command.split()
+    if shutil.which(program) is None:
+        pytest.skip(f"no {program} here")
+    done = subprocess.run(
+        [program, *options, str(commands_page.MANUAL)], capture_output=True, text=True
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
+def test_every_variable_and_exit_code_is_on_the_page_of_commands():
+    sources = [path.read_text("utf-8") for path in ROOT.glob("narrator/**/*.py")]
+    read = set(re.findall(r'"((?:NARRATOR|AUDIOBOOKSHELF)_[A-Z_]+)"', "\n".join(sources)))
+    assert read == set(commands_page.VARIABLES) - {"HF_HOME"}
+    assert list(commands_page.exit_codes()) == ["0", "1", "2", "3", "4", "70", "130"]
+
+
+def test_every_command_has_a_short_first_sentence_and_every_option_a_meaning():
+    for entry in commands_page.entries():
+        assert len(entry.paragraphs[0].partition(". ")[0]) <= 125, entry.name
+        assert all(len(text) > 3 and text[0] != "[" for _, text in entry.rows), entry.name
 
 
 def headings(path: Path) -> set[str]:

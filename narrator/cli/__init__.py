@@ -123,17 +123,22 @@ def _options(
     context: typer.Context,
     version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False,
     verbose: Annotated[
-        bool, typer.Option("--verbose", help="With --version: also those of packages and system.")
+        bool,
+        typer.Option("--verbose", help="With --version: also the versions of packages and system."),
     ] = False,
     install_completion: Annotated[
         bool,
         typer.Option(
             "--install-completion",
-            help="Have this shell complete commands, chapters, voices and chunks: bash, zsh, fish.",
+            help="Set up completion of commands, chapters, voices and chunks in this shell: "
+            "bash, zsh or fish.",
         ),
     ] = False,
     show_completion: Annotated[
-        bool, typer.Option("--show-completion", help="Print what --install-completion installs.")
+        bool,
+        typer.Option(
+            "--show-completion", help="Print the completion script instead of installing it."
+        ),
     ] = False,
 ) -> None:
     if install_completion:

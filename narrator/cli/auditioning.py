@@ -38,22 +38,29 @@ if TYPE_CHECKING:
 @voices.command()
 def design(
     name: NewName,
-    description: Annotated[str, typer.Argument(help='For example "A warm old storyteller".')],
-    count: Annotated[int, typer.Option("--candidates", min=1, max=32)] = 3,
+    description: Annotated[
+        str, typer.Argument(help='The voice in words, as "A warm old storyteller".')
+    ],
+    count: Annotated[
+        int, typer.Option("--candidates", min=1, max=32, help="The number of candidates.")
+    ] = 3,
     choose: Annotated[
-        int | None, typer.Option("--choose", min=1, help="Keep this candidate, not the best.")
+        int | None, typer.Option("--choose", min=1, help="Keep this candidate instead of the best.")
     ] = None,
     listen: Annotated[
         Path | None, typer.Option("--listen", help="Write all candidates to this folder.")
     ] = None,
-    seed: Annotated[int, typer.Option("--seed", min=0, max=2**32 - 1)] = 0,
+    seed: Annotated[
+        int,
+        typer.Option("--seed", min=0, max=2**32 - 1, help="Another seed makes other candidates."),
+    ] = 0,
     language: Language = None,
     style: Style = None,
     library: InLibrary = False,
     replacing: Replace = False,
     project: ProjectFolder = None,
 ) -> None:
-    """Cast a voice from a description: a few candidates are rendered, the best is kept."""
+    """Make a voice from a description: renders some candidates and keeps the best."""
     from narrator.cast import auditions, presets
     from narrator.engines.voice import Voice
 
@@ -114,15 +121,19 @@ def audition(
     name: Annotated[
         str,
         typer.Argument(
-            help="The voice's name, as in the manifest.", autocompletion=completion.voices
+            help="A voice that is kept, or one of the engine's.", autocompletion=completion.voices
         ),
     ],
-    text: Annotated[str | None, typer.Argument(help="What it says; a sentence or two.")] = None,
-    target: Annotated[Path | None, typer.Option("--out", "-o", help="The WAV to write.")] = None,
+    text: Annotated[
+        str | None, typer.Argument(help="The text to speak: a sentence or two.")
+    ] = None,
+    target: Annotated[
+        Path | None, typer.Option("--out", "-o", help="The WAV file to write.")
+    ] = None,
     style: Style = None,
     project: ProjectFolder = None,
 ) -> None:
-    """Hear a voice that is kept, or one of the engine's own: writes a WAV in which it speaks."""
+    """Write a WAV file in which a voice speaks."""
     from narrator.cast import auditions
     from narrator.speech.plan import sound_parameters_of
 

@@ -43,51 +43,58 @@ def find_cast(
     book: Book = Path("book.yaml"),
     write: Annotated[
         bool,
-        typer.Option("--write", help="Write the cast to book.yaml, and who says what to files."),
+        typer.Option(
+            "--write",
+            help="Write the cast to book.yaml, and the speakers of each chapter to a "
+            "file beside it.",
+        ),
     ] = False,
     review: Annotated[
         bool,
-        typer.Option(
-            "--review", help="Ask about the doubtful exchanges, those with most doubt first."
-        ),
+        typer.Option("--review", help="Ask about doubtful exchanges, the most doubtful first."),
     ] = False,
     in_order: Annotated[
-        bool, typer.Option("--in-order", help="With --review: in the order of the book.")
+        bool, typer.Option("--in-order", help="With --review: ask in the order of the book.")
     ] = False,
     find: Annotated[
-        bool, typer.Option("--find", help="Look for more characters than book.yaml has.")
+        bool, typer.Option("--find", help="Look for characters that book.yaml does not have yet.")
     ] = False,
     every: Annotated[
-        bool, typer.Option("--all", help="List all that is doubtful, not the weakest twenty.")
+        bool,
+        typer.Option(
+            "--all", help="List everything that is doubtful, not only the twenty weakest."
+        ),
     ] = False,
     model: Annotated[
         str | None,
         typer.Option(
-            help="A language model to ask where rules are not sure: auto, DIR, a hub id; "
+            help="Ask this language model where the rules are unsure: auto, a folder, a hub id, or "
             "with --url the server's name for it."
         ),
     ] = None,
     url: Annotated[
         str | None,
-        typer.Option(help="With --model: a server with OpenAI's chat API that has the model."),
+        typer.Option(
+            help="With --model: the address of a server that has the model, with OpenAI's chat API."
+        ),
     ] = None,
     key: Annotated[
         str | None,
-        typer.Option(help="With --url: the environment variable that holds the server's key."),
+        typer.Option(help="With --url: the environment variable that holds the server's API key."),
     ] = None,
     price: Annotated[
         str | None,
         typer.Option(help="With --url: the price of a million tokens, as '0.15 USD'."),
     ] = None,
     yes: Annotated[
-        bool, typer.Option("--yes", "-y", help="With --url: send the text without asking.")
+        bool, typer.Option("--yes", "-y", help="With --url: send the text without asking first.")
     ] = False,
     describe: Annotated[
-        bool, typer.Option("--describe", help="With --model: propose voices, and styles of lines.")
+        bool, typer.Option("--describe", help="With --model: propose voices, and styles for lines.")
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Find who says what in a book: its characters, and the speaker of each quotation."""
+    """Find the characters of a book, and the speaker of each quotation."""
     from narrator.cli import review as review_command
     from narrator.project.load import load
 

@@ -26,33 +26,42 @@ if TYPE_CHECKING:
 
 Tls = Annotated[
     Path | None,
-    typer.Option("--tls", help="The folder of cert.pem and key.pem; else the user's own."),
+    typer.Option("--tls", help="The folder of cert.pem and key.pem; by default the user's own."),
 ]
 Insecure = Annotated[
     bool,
     typer.Option(
-        "--insecure", help="No certificates: all users of this machine can run programs through it."
+        "--insecure",
+        help="Use no certificates: every user of this machine can then run programs through it.",
     ),
 ]
 OnCluster = Annotated[
     str | None,
-    typer.Option("--cluster", help="Have it spoken at tls://host:8786; none: on this machine."),
+    typer.Option(
+        "--cluster",
+        help="Speak on the cluster of this scheduler, tls://host:8786; none: on this machine.",
+    ),
 ]
 
 
 @app.command()
 def scheduler(
     listen: Annotated[
-        str, typer.Option("--listen", help="An address of this machine; 0.0.0.0 is all of them.")
+        str,
+        typer.Option(
+            "--listen", help="The address to listen on; 0.0.0.0 for all of its addresses."
+        ),
     ] = "127.0.0.1",
-    port: Annotated[int, typer.Option("--port", min=1, max=65535, help="To listen at.")] = 8786,
+    port: Annotated[
+        int, typer.Option("--port", min=1, max=65535, help="The port to listen on.")
+    ] = 8786,
     tls: Tls = None,
     insecure: Insecure = False,
     dashboard: Annotated[
-        bool, typer.Option("--dashboard", help="Dask's own page, on this machine.")
+        bool, typer.Option("--dashboard", help="Serve Dask's dashboard on this machine.")
     ] = False,
 ) -> None:
-    """Bring the machines of a cluster together; runs until ctrl-C."""
+    """Run the scheduler of a cluster, until Ctrl-C."""
     from narrator.engines.cluster import credentials
 
     credentials.require_dask()
@@ -66,29 +75,33 @@ def scheduler(
 @app.command()
 def worker(
     address: Annotated[
-        str | None, typer.Argument(help="The scheduler's: tls://host:8786; else of the settings.")
+        str | None,
+        typer.Argument(help="The scheduler, as tls://host:8786; by default that of the settings."),
     ] = None,
     tls: Tls = None,
     insecure: Insecure = False,
     slots: Annotated[
-        int | None, typer.Option("--slots", min=1, max=256, help="Chunks side by side.")
+        int | None,
+        typer.Option("--slots", min=1, max=256, help="The number of chunks spoken at a time."),
     ] = None,
     name: Annotated[
-        str | None, typer.Option("--name", help="What it is called; else as this machine.")
+        str | None,
+        typer.Option("--name", help="The name of this worker; by default that of the machine."),
     ] = None,
     engine: Annotated[
         list[str] | None,
         typer.Option(
             "--engine",
-            help="One that it speaks with; else all here.",
+            help="Speak only with this engine; repeatable.",
             autocompletion=completion.engines,
         ),
     ] = None,
     model: Annotated[
-        str | None, typer.Option("--model", help="The folder or hub id of this machine's model.")
+        str | None,
+        typer.Option("--model", help="The folder or hub id of the model on this machine."),
     ] = None,
 ) -> None:
-    """Speak for a cluster; runs until ctrl-C."""
+    """Speak for a cluster, until Ctrl-C."""
     from narrator.engines.cluster import credentials
 
     credentials.require_dask()

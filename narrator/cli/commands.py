@@ -5,6 +5,7 @@ Typer names the types of Python: `book <path>`, `--chapter <list[str]>`.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, get_args
@@ -41,12 +42,13 @@ class Command(TyperCommand):
             record = parameter.get_help_record(ctx)
             if record is None:
                 continue
+            name, text = record
+            text = re.sub(r"(\d[\d.]*)<=x<=(\d[\d.]*)", r"\1 to \2", text).replace("x>=", "from ")
             if isinstance(parameter, TyperArgument):
                 name = parameter.metavar or _usage_of(parameter).strip("[]")
-                text = record[1]
                 rows["Arguments"].append((name, text.removesuffix("[required]").rstrip()))
             else:
-                rows["Options"].append(record)
+                rows["Options"].append((name, text))
         return rows
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

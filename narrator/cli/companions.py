@@ -25,26 +25,45 @@ _COVERS = ("cover.jpg", "cover.jpeg", "cover.png")
 
 @app.command()
 def feed(
-    folder: Annotated[Path, typer.Argument(help="Of finished files, of projects, or a project.")],
-    base_url: Annotated[str, typer.Option("--base-url", help="Where the web has that folder.")],
+    folder: Annotated[
+        Path, typer.Argument(help="A folder of finished files, a project, or a folder of projects.")
+    ],
+    base_url: Annotated[
+        str, typer.Option("--base-url", help="The address of that folder on the web.")
+    ],
     chapters: Annotated[
-        bool, typer.Option("--chapters", help="Chapters are the episodes, not whole books.")
+        bool, typer.Option("--chapters", help="Make each chapter an episode, not each book.")
     ] = False,
-    title: Annotated[str, typer.Option(help="Of the show; else the files' series or book.")] = "",
-    description: Annotated[str, typer.Option(help="Of the show; else the files' own.")] = "",
-    author: Annotated[str, typer.Option(help="Else the files' own.")] = "",
-    language: Annotated[str, typer.Option(help="Like en-GB; else the files' own.")] = "",
-    link: Annotated[str, typer.Option(help="Of the show's page; else the base URL.")] = "",
-    image: Annotated[str, typer.Option(help="Address of a cover; else cover.jpg here.")] = "",
-    category: Annotated[str, typer.Option(help="One of Apple's.")] = "Arts/Books",
-    explicit: Annotated[bool, typer.Option("--explicit", help="Not for children.")] = False,
-    season: Annotated[int, typer.Option(help="Of all episodes.", min=0)] = 0,
-    cast: Annotated[
-        str, typer.Option(help="Name the speakers, as: host, guest, voice actor.")
+    title: Annotated[
+        str,
+        typer.Option(help="The title of the show; by default the series or the book of the files."),
     ] = "",
-    guid: Annotated[str, typer.Option(help="Of a show that moves here.")] = "",
-    copyright: Annotated[str, typer.Option(help="A notice.")] = "",
-    name: Annotated[str, typer.Option("--name", help="Of the feed's file.")] = "feed.xml",
+    description: Annotated[
+        str, typer.Option(help="The description of the show; by default that of the files.")
+    ] = "",
+    author: Annotated[
+        str, typer.Option(help="The author of the show; by default that of the files.")
+    ] = "",
+    language: Annotated[
+        str, typer.Option(help="The language of the show, as en-GB; by default that of the files.")
+    ] = "",
+    link: Annotated[
+        str, typer.Option(help="The address of the show's page; by default --base-url.")
+    ] = "",
+    image: Annotated[
+        str, typer.Option(help="The address of the cover; by default cover.jpg in the folder.")
+    ] = "",
+    category: Annotated[str, typer.Option(help="A category of Apple Podcasts.")] = "Arts/Books",
+    explicit: Annotated[
+        bool, typer.Option("--explicit", help="Mark the show as not for children.")
+    ] = False,
+    season: Annotated[int, typer.Option(help="The season of all episodes.", min=0)] = 0,
+    cast: Annotated[
+        str, typer.Option(help="Name the speakers in this role: host, guest, voice actor.")
+    ] = "",
+    guid: Annotated[str, typer.Option(help="The GUID of a show that moves here.")] = "",
+    copyright: Annotated[str, typer.Option(help="A copyright notice.")] = "",
+    name: Annotated[str, typer.Option("--name", help="The name of the feed's file.")] = "feed.xml",
 ) -> None:
     """Write an RSS feed for a folder of finished files: a podcast."""
     from narrator.delivery import companions

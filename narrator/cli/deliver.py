@@ -42,7 +42,7 @@ def deliver(
         str,
         typer.Option(
             "--layout",
-            help=f"{', '.join(LAYOUT_NAMES)}.",
+            help=f"The folder layout: {', '.join(LAYOUT_NAMES)}.",
             autocompletion=completion.choices(*LAYOUT_NAMES),
         ),
     ] = "",
@@ -51,18 +51,22 @@ def deliver(
         typer.Option(
             "--profile",
             "-p",
-            help="Which files, of a book made for several.",
+            help="Send the files of this profile, if the book has several.",
             autocompletion=completion.profiles,
         ),
     ] = "",
     library: Annotated[
-        str, typer.Option("--library", help="Of Audiobookshelf, where it has several for books.")
+        str,
+        typer.Option(
+            "--library", help="The library of Audiobookshelf, if it has several for books."
+        ),
     ] = "",
     replace: Annotated[
-        bool, typer.Option("--replace", help="Replace files there that others have put there.")
+        bool,
+        typer.Option("--replace", help="Replace files on the shelf that others have put there."),
     ] = False,
 ) -> None:
-    """Send finished files to a shelf: what is new only, each once. Nothing is rendered or
+    """Send finished files to a shelf, each once and only what is new. Nothing is rendered or
     exported."""
     from narrator.delivery.shelves import layouts, sending
 

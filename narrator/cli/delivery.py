@@ -24,26 +24,30 @@ if TYPE_CHECKING:
 
 @app.command()
 def verify(
-    files: Annotated[list[Path], typer.Argument(help="Files, ours or anyone's, or folders.")],
+    files: Annotated[
+        list[Path], typer.Argument(help="Files or folders, of narrator or of any other program.")
+    ],
     profile: Annotated[
         str | None,
         typer.Option(
             "--profile",
             "-p",
-            help="acx, apple-podcasts …; or your own.",
+            help="The profile: acx, apple-podcasts, …, or one of your own.",
             autocompletion=completion.profiles,
         ),
     ] = None,
     book: Annotated[
-        Path | None, typer.Option("--book", help="The manifest that has your own profile.")
+        Path | None,
+        typer.Option("--book", help="The book with your own profile: its folder, or its manifest."),
     ] = None,
     whole: Annotated[
-        bool, typer.Option("--all", help="Every figure of every file, not only what fails.")
+        bool, typer.Option("--all", help="Show every figure of every file, not only what fails.")
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Measure delivered files and hold them to a profile; of folders, find what is missing, there
-    twice, or of another book. Exit code 1: something fails; 2: a file cannot be read."""
+    """Measure finished files and compare them with a profile; in folders, find files that are
+    missing, duplicate or of another book. Exit code 1: something fails; 2: a file cannot be
+    read."""
     from narrator.delivery import postflight
 
     chosen_profile = _find_profile(profile, book)

@@ -78,22 +78,23 @@ def doctor(
     book: Annotated[
         Path | None,
         typer.Argument(
-            help="A manifest or its folder, to say what it would cost; else the one here, if there "
-            "is one."
+            help="Also estimate the cost of this book; by default the one in this "
+            "folder, if there is "
+            "one."
         ),
     ] = None,
     probe: Annotated[
         bool,
         typer.Option(
             "--probe",
-            help="Speak five sentences here in bfloat16 and in float32, and say which to use: "
+            help="Speak five sentences in bfloat16 and in float32, and say which to use; takes "
             "minutes.",
         ),
     ] = False,
     voice: Annotated[
         str | None,
         typer.Option(
-            help="With --probe: a voice that is kept, to speak with.",
+            help="With --probe: the voice to speak with.",
             autocompletion=completion.presets,
         ),
     ] = None,
@@ -102,8 +103,8 @@ def doctor(
     tls: Tls = None,
     insecure: Insecure = False,
 ) -> None:
-    """Check this machine, or the server or cluster that speaks, for a render; exit code 0 when one
-    can run, else 3; 2 where there is no such book."""
+    """Check whether this machine, its speech server or its cluster can render. Exit code 0: it can;
+    3: it cannot; 2: there is no such book."""
     from narrator.project.place import manifest_at
 
     if book is not None:

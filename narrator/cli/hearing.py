@@ -52,34 +52,41 @@ MAX_WORD_ERROR_RATE = 0.7
 def hear(
     book: Annotated[
         Path,
-        typer.Argument(help="The manifest, or its folder; or recordings with their texts beside."),
+        typer.Argument(
+            help="The book's folder, or its manifest; or recordings with their texts beside them."
+        ),
     ] = Path("book.yaml"),
     chapter: Chapters = None,
     speaker: Speakers = None,
     align: Annotated[
-        bool, typer.Option("--align", help="Find when each word is said, and nothing else.")
+        bool, typer.Option("--align", help="Only find when each word is said.")
     ] = False,
     text: Annotated[
-        Path | None, typer.Option("--text", help="Of one recording: the file of what it says.")
+        Path | None, typer.Option("--text", help="For one recording: the file with its text.")
     ] = None,
     language: Annotated[
-        str | None, typer.Option("--language", help="Of recordings: en-GB, de. Else by their text.")
+        str | None,
+        typer.Option(
+            "--language",
+            help="For recordings: the language, as en-GB or de; by default that of the text.",
+        ),
     ] = None,
     times: Annotated[
-        Path | None, typer.Option("--out", help="A folder for the times of recordings' words.")
+        Path | None,
+        typer.Option("--out", help="For recordings: the folder for the times of their words."),
     ] = None,
     model: Annotated[
         str | None,
         typer.Option(
             "--model",
-            help="What hears: small.en, large-v3-turbo, a hub id, a folder.",
+            help="The recogniser: small.en, large-v3-turbo, a hub id or a folder.",
             autocompletion=completion.recognisers,
         ),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Listen to what is rendered: whether it says its text, and when each word is said. Exit code
-    1: some takes do not say theirs, and are doubtful from now on."""
+    """Check by speech recognition that takes say their text, and find when each word is said. Exit
+    code 1: some do not, and are doubtful from now on."""
     from narrator.pipeline import recordings
     from narrator.pipeline.options import RenderOptions
     from narrator.project.other_engine import chosen_engine

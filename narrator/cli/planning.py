@@ -66,7 +66,10 @@ def plan(
     speaker: Speakers = None,
     force: Force = False,
     chunks: Annotated[
-        bool, typer.Option("--chunks", help="Each chunk: name, speaker, why, first words.")
+        bool,
+        typer.Option(
+            "--chunks", help="List each chunk with its number, speaker, reason and first words."
+        ),
     ] = False,
     as_json: AsJson = False,
     cluster: OnCluster = None,
@@ -347,18 +350,22 @@ def _speaker_rows(book: BookPlan) -> list[_SpeakerRow]:
 def status(
     book: Book = Path("book.yaml"),
     deep: Annotated[
-        bool, typer.Option("--deep", help="Read every byte of takes and tries, not only of files.")
+        bool,
+        typer.Option(
+            "--deep", help="Read every byte of takes and tries, not only of finished files."
+        ),
     ] = False,
     steadiness: Annotated[
         bool,
         typer.Option(
-            "--steadiness", help="Show whether each voice holds, and which takes stick out."
+            "--steadiness",
+            help="Show whether each voice stays the same, and which takes stand out.",
         ),
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Show how far a project is: takes, chunks given up or doubtful, finished files; and what of
-    it was altered on disk."""
+    """Show the state of a book: takes, chunks given up or doubtful, finished files, and what was
+    altered on disk."""
     planned = load_plan(book)
     if steadiness:
         from narrator.cli.steadiness import measure_steadiness, print_steadiness, steadiness_json
@@ -500,8 +507,8 @@ def why(
     book: BookOption = None,
     as_json: AsJson = False,
 ) -> None:
-    """Say why chunks will or will not be rendered, and what went into them. With --json: an object
-    for one chunk, a list of them for several."""
+    """Explain why chunks will or will not be rendered, and what goes into them. With --json: an
+    object for one chunk, a list for several."""
     from narrator.delivery import layout
     from narrator.pipeline import book_plan
 

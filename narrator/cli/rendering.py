@@ -62,13 +62,13 @@ def render(
     chapter: Chapters = None,
     speaker: Speakers = None,
     force: Force = False,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Plan only.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only show the plan.")] = False,
     as_json: AsJson = False,
     cluster: OnCluster = None,
     tls: Tls = None,
     insecure: Insecure = False,
 ) -> None:
-    """Render a book to its finished files; run it again to go on where it stopped."""
+    """Render a book to finished files. Run it again to resume where it stopped."""
     from narrator.pipeline.options import RenderOptions
 
     options = RenderOptions(
@@ -86,7 +86,7 @@ def render(
 @app.command()
 def export(book: Book = Path("book.yaml"), chapter: Chapters = None,
            as_json: AsJson = False) -> None:  # fmt: skip
-    """Assemble and encode what is rendered already; nothing is spoken."""
+    """Assemble and encode what is already rendered, without speaking anything."""
     from narrator.pipeline.options import RenderOptions
 
     options = RenderOptions(chapters=tuple(chapter or ()), cluster=make_cluster_options("none"))

@@ -34,31 +34,46 @@ _MIN_TOKEN_CHARS = 16
 def serve(
     project: Annotated[
         Path | None,
-        typer.Option("--project", "-p", help="A book whose cast, lexicon and engine it has."),
+        typer.Option(
+            "--project", "-p", help="Speak with the cast, lexicon and engine of this book."
+        ),
     ] = None,
     language: Language = None,
     port: Annotated[
         int | None,
-        typer.Option("--port", min=1, max=65535, help="To listen at; else 4748, or any free one."),
+        typer.Option(
+            "--port",
+            min=1,
+            max=65535,
+            help="The port to listen on; by default 4748, or any free one.",
+        ),
     ] = None,
     listen: Annotated[
-        str, typer.Option("--listen", help="An address; other machines reach what is not local.")
+        str,
+        typer.Option(
+            "--listen", help="The address to listen on; 0.0.0.0 lets other machines connect."
+        ),
     ] = "127.0.0.1",
     cors: Annotated[
         list[str] | None,
-        typer.Option("--cors", help="An origin whose pages may ask: https://chat.example."),
+        typer.Option(
+            "--cors",
+            help="Allow requests of pages from this origin, as https://chat.example; repeatable.",
+        ),
     ] = None,
     longest: Annotated[
-        int, typer.Option("--longest", min=1, max=200_000, help="Characters of a text.")
+        int, typer.Option("--longest", min=1, max=200_000, help="The most characters of a text.")
     ] = 20_000,
     minutes: Annotated[
-        int, typer.Option("--minutes", min=1, max=1440, help="Minutes of speech of a text.")
+        int,
+        typer.Option("--minutes", min=1, max=1440, help="The most minutes of speech for a text."),
     ] = 30,
     most: Annotated[
-        int, typer.Option("--most", min=1, max=4096, help="Texts at a time; more are refused.")
+        int,
+        typer.Option("--most", min=1, max=4096, help="The most texts at a time; more are refused."),
     ] = 128,
 ) -> None:
-    """Speak for other programs, as OpenAI's speech server does."""
+    """Serve speech to other programs, with the API of OpenAI's speech server."""
     from narrator import serve as room
 
     room.require()

@@ -111,7 +111,7 @@ def project_options() -> list[click.Parameter]:
             typer.Option(
                 "--build",
                 metavar="FOLDER",
-                help="Where takes and finished files lie, in place of the project's build.",
+                help="Keep takes and finished files in this folder instead of the project's build.",
                 callback=_use_build_folder,
                 expose_value=False,
                 is_eager=True,
@@ -122,8 +122,9 @@ def project_options() -> list[click.Parameter]:
             typer.Option(
                 "--engine",
                 metavar="NAME",
-                help="What speaks, in place of the book's engine: kokoro. Its takes and finished "
-                "files lie beside those of others.",
+                help="Speak with this engine instead of the book's, for example kokoro. The "
+                "takes and "
+                "files of each engine are kept side by side.",
                 callback=_use_engine,
                 autocompletion=completion.engines,
                 expose_value=False,
@@ -134,7 +135,7 @@ def project_options() -> list[click.Parameter]:
             bool,
             typer.Option(
                 "--draft",
-                help="Use the draft voice, whatever the engine: --engine draft.",
+                help="Use the draft voice: short for --engine draft.",
                 callback=_use_draft_engine,
                 expose_value=False,
             ),
@@ -196,7 +197,7 @@ def _without_book_flag(arguments: list[str]) -> list[str]:
 
 app = Commands(
     cls=_CommandsByPurpose,
-    help="A manuscript and a cast in, a finished audiobook or podcast out.",
+    help="Turn a manuscript and a cast into a finished audiobook or podcast.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -281,15 +282,17 @@ def _replace_infinite_numbers(document: object) -> object:
 out = _Console(highlight=False, markup=False, soft_wrap=True)
 err = _Console(stderr=True, highlight=False, markup=False, soft_wrap=True)
 
-Book = Annotated[Path, typer.Argument(help="The manifest, or its folder.", show_default=True)]
+Book = Annotated[
+    Path, typer.Argument(help="The book's folder, or its manifest.", show_default=True)
+]
 BookOption = Annotated[
-    Path | None, typer.Option("--book", "-b", help="The manifest, or its folder.")
+    Path | None, typer.Option("--book", "-b", help="The book's folder, or its manifest.")
 ]
 Chunks = Annotated[
     list[str],
     typer.Argument(
         metavar="CHUNK... [BOOK]",
-        help="Chunks, as messages and the report name them, 3.12, and their book, in any order.",
+        help="Chunks by number, as 3.12 (chapter 3, chunk 12), and their book, in any order.",
         show_default=False,
         autocompletion=completion.chunks,
     ),
@@ -299,16 +302,23 @@ Chapters = Annotated[
     typer.Option(
         "--chapter",
         "-c",
-        help="A chapter: 3, 2-5, or a title.",
+        metavar="CHAPTER",
+        help="Only these chapters: 3, 2-5 or a title; repeatable.",
         autocompletion=completion.chapters,
     ),
 ]
 Speakers = Annotated[
     list[str] | None,
-    typer.Option("--speaker", "-s", help="A speaker's name.", autocompletion=completion.speakers),
+    typer.Option(
+        "--speaker",
+        "-s",
+        metavar="NAME",
+        help="Only this speaker; repeatable.",
+        autocompletion=completion.speakers,
+    ),
 ]
-Force = Annotated[bool, typer.Option("--force", help="Render again what is cached.")]
-AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
+Force = Annotated[bool, typer.Option("--force", help="Render again even what is already rendered.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
 
 
 _CHUNK_NAME = re.compile(r"\d+\.\d+|[0-9a-f]{6,64}")

@@ -27,35 +27,47 @@ def studio(
     book: Book = Path("book.yaml"),
     port: Annotated[
         int | None,
-        typer.Option("--port", min=1, max=65535, help="To listen at; else any free one."),
+        typer.Option(
+            "--port", min=1, max=65535, help="The port to listen on; by default any free one."
+        ),
     ] = None,
     listen: Annotated[
-        str, typer.Option("--listen", help="An address; other machines reach what is not local.")
+        str,
+        typer.Option(
+            "--listen", help="The address to listen on; 0.0.0.0 lets other machines connect."
+        ),
     ] = "127.0.0.1",
-    show: Annotated[bool, typer.Option("--open/--no-open", help="Open it in the browser.")] = True,
+    show: Annotated[
+        bool, typer.Option("--open/--no-open", help="Open the page in the browser.")
+    ] = True,
     invite: Annotated[
         list[str] | None,
-        typer.Option("--invite", metavar="NAME", help="Show a link for somebody else; repeatable."),
+        typer.Option(
+            "--invite", metavar="NAME", help="Print a link for a guest of this name; repeatable."
+        ),
     ] = None,
     rights: Annotated[
         str,
         typer.Option(
             "--rights",
-            help="What they may do: listen (and flag), or edit (this book).",
+            help="What guests may do: listen (and flag) or edit (this book).",
             autocompletion=completion.choices("listen", "edit"),
         ),
     ] = "listen",
     tls: Annotated[
         bool | None,
-        typer.Option("--tls/--no-tls", help="Encrypt; by default beyond this machine."),
+        typer.Option(
+            "--tls/--no-tls",
+            help="Encrypt the connection; the default where other machines can connect.",
+        ),
     ] = None,
     save: Annotated[
         Path | None,
-        typer.Option("--save", help="Write the book's report as one HTML page there, and end."),
+        typer.Option("--save", help="Save the book's report as one HTML page, and exit."),
     ] = None,
 ) -> None:
-    """Hear, compare and mend a book in the browser, while it renders; without a book, the page that
-    makes one of a manuscript, and opens those of this folder."""
+    """Hear, compare and mend a book in the browser, while it renders. Without a book, a start page
+    imports manuscripts and opens the books of this folder."""
     if save is not None:
         _save_report(book, save)
         return

@@ -42,12 +42,12 @@ def list_takes(
     chunks: Chunks,
     book: BookOption = None,
     sounds: Annotated[
-        Path | None, typer.Option("--out", help="Write every try there as a WAV to listen to.")
+        Path | None, typer.Option("--out", help="Write every try as a WAV file to this folder.")
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """List what was spoken for chunks, good and bad, with what the checks measured. With --json: an
-    object for one chunk, a list of them for several."""
+    """List all tries of chunks, good and bad, with what the checks measured. With --json: an object
+    for one chunk, a list for several."""
     from narrator.pipeline import book_plan, retakes
 
     names, book_path = parse_chunks(chunks, book)
@@ -130,21 +130,35 @@ def _print_scores(tries: Sequence[Try]) -> None:
 def retake(
     chunks: Chunks,
     book: BookOption = None,
-    count: Annotated[int, typer.Option("--count", "-n", min=1, max=32, help="Tries each.")] = 1,
-    seed: Annotated[int | None, typer.Option(min=0, max=2**32 - 1, help="Of the noise.")] = None,
+    count: Annotated[
+        int,
+        typer.Option("--count", "-n", min=1, max=32, help="The number of tries for each chunk."),
+    ] = 1,
+    seed: Annotated[
+        int | None, typer.Option(min=0, max=2**32 - 1, help="The seed of the noise.")
+    ] = None,
     settings: Annotated[
         list[str] | None,
-        typer.Option("--set", metavar="NAME=VALUE", help="The engine's, for these tries: cfg=2.5."),
+        typer.Option(
+            "--set",
+            metavar="NAME=VALUE",
+            help="A setting of the engine for these tries, as cfg=2.5; repeatable.",
+        ),
     ] = None,
     style: Annotated[
-        str | None, typer.Option(help='How these tries are said: "in a whisper"; "" is no style.')
+        str | None, typer.Option(help='The style of these tries, as "in a whisper"; "" for none.')
     ] = None,
     speed: Annotated[
-        float, typer.Option(min=0.5, max=2.0, help="0.9 is ten per cent slower than usual.")
+        float,
+        typer.Option(
+            min=0.5,
+            max=2.0,
+            help="The speed of these tries; 0.9 is ten per cent slower than usual.",
+        ),
     ] = 1.0,
     as_json: AsJson = False,
 ) -> None:
-    """Speak chunks anew; of the tries that pass their checks, the one with the best score is
+    """Speak chunks again. Of the tries that pass their checks, the one with the best score is
     pinned."""
     from narrator.pipeline import book_engines, book_reading
     from narrator.pipeline.jobs import execution
@@ -227,13 +241,13 @@ def pin(
         list[str],
         typer.Argument(
             metavar="CHUNK TRY [BOOK]",
-            help="A chunk, 3.12, and a try of it, as `takes` numbers them: 2.",
+            help="A chunk (3.12), the number of a try as `takes` lists it (2), and their book.",
             autocompletion=completion.chunks,
         ),
     ],
     book: BookOption = None,
 ) -> None:
-    """Choose a try for a chunk; it stays until the chunk's text changes."""
+    """Choose a try for a chunk. It stays until the chunk's text changes."""
     from narrator.pipeline.jobs.protocol import Job
 
     numbers = [word for word in chunk if word.isdecimal() and len(word) < 6]
@@ -270,17 +284,17 @@ def unpin(
         list[str] | None,
         typer.Argument(
             metavar="[CHUNK...] [BOOK]",
-            help="Chunks; none with --lost.",
+            help="Chunks to unpin, and their book; no chunks with --lost.",
             show_default=False,
             autocompletion=completion.chunks,
         ),
     ] = None,
     book: BookOption = None,
     lost: Annotated[
-        bool, typer.Option("--lost", help="Forget pins whose text is no longer in the book.")
+        bool, typer.Option("--lost", help="Remove pins whose text is no longer in the book.")
     ] = False,
 ) -> None:
-    """Let the manifest decide again how chunks sound."""
+    """Remove the pins of chunks, so that their takes follow the manifest again."""
     from narrator.pipeline.jobs.protocol import Job
 
     names, book_path = split_arguments(chunks or (), book)

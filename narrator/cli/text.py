@@ -51,14 +51,17 @@ def check(
     book: Book = Path("book.yaml"),
     spoken: Annotated[
         bool,
-        typer.Option("--spoken", help="Show each change from written to spoken text, counted."),
+        typer.Option(
+            "--spoken",
+            help="Show every change from written to spoken text, with the number of its places.",
+        ),
     ] = False,
     chapter: Annotated[
         list[str] | None,
         typer.Option(
             "--chapter",
             "-c",
-            help="Show all that is spoken in a chapter, chunk by chunk: 3, 2-5, or a title.",
+            help="Show the spoken text of chapters, chunk by chunk: 3, 2-5 or a title; repeatable.",
             autocompletion=completion.chapters,
         ),
     ] = None,
@@ -66,13 +69,13 @@ def check(
         bool,
         typer.Option(
             "--names",
-            help="List words that no list of words knows, counted: mostly "
-            "names, which may be said wrong.",
+            help="List words that no word list has, with counts: mostly names, which may be "
+            "mispronounced.",
         ),
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Validate the manifest and all chapter text; show what is spoken and what is left out."""
+    """Check the manifest and all text of a book; show its length and what is left out."""
     from narrator.pipeline import book_engines, checking
     from narrator.pipeline.manuscript import read_manuscript
 

@@ -16,7 +16,7 @@ def gc(
     book: Book = Path("book.yaml"),
     delete: Annotated[bool, typer.Option("--delete", help="Delete them.")] = False,
 ) -> None:
-    """Show takes that no manifest in the folder refers to, and superseded files; `--delete` removes
+    """List takes that no manifest in the folder uses, and superseded files; `--delete` removes
     them."""
     from narrator.delivery import output_manifest
     from narrator.pipeline import upkeep

@@ -44,37 +44,44 @@ _AUTOMATIC_CUT = "auto"
 
 voices = Commands(
     cls=_VoiceCommands,
-    help="Voices to narrate with: clips with their transcripts, and voices from a description.",
+    help="Voices to narrate with: from clips with their transcripts, or from descriptions.",
     no_args_is_help=True,
     rich_markup_mode=None,
 )
 app.add_typer(voices, name="voices")
 
-NewName = Annotated[str, typer.Argument(help="The voice's name, as in the manifest.")]
+NewName = Annotated[str, typer.Argument(help="The voice's name, as the manifest has it.")]
 Name = Annotated[
     str,
-    typer.Argument(help="The voice's name, as in the manifest.", autocompletion=completion.presets),
+    typer.Argument(
+        help="The voice's name, as the manifest has it.", autocompletion=completion.presets
+    ),
 ]
 ProjectFolder = Annotated[
     Path | None,
-    typer.Option("--project", "-p", help="A project's folder; else the one here, if there is one."),
+    typer.Option(
+        "--project", "-p", help="The project's folder; by default this folder, if it is a project."
+    ),
 ]
 InLibrary = Annotated[
-    bool, typer.Option("--library", help="Keep it for all projects, not in this one.")
+    bool, typer.Option("--library", help="Keep the voice in the library, for all projects.")
 ]
 Language = Annotated[
-    str | None, typer.Option("--language", "-l", help='For example "en-GB"; else the project\'s.')
+    str | None,
+    typer.Option("--language", "-l", help="The language, as en-GB; by default the project's."),
 ]
-Style = Annotated[str | None, typer.Option("--style", help="How it speaks, where nothing is said.")]
+Style = Annotated[
+    str | None, typer.Option("--style", help="How the voice speaks where the text gives no style.")
+]
 Origin = Annotated[
     str | None,
-    typer.Option("--origin", help="Where the recording comes from: who speaks, when, for what."),
+    typer.Option("--origin", help="The origin of the recording: who speaks, when and for what."),
 ]
 Consent = Annotated[
     str | None,
     typer.Option("--consent", help="Who has agreed to its use as a voice, and how."),
 ]
-Replace = Annotated[bool, typer.Option("--replace", help="Put it in the place of one there is.")]
+Replace = Annotated[bool, typer.Option("--replace", help="Replace a voice or file that exists.")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +120,7 @@ class NewVoice:
 
 @voices.command("list")
 def list_(project: ProjectFolder = None, as_json: AsJson = False) -> None:
-    """The voices of this project and of the library, and those of the engine's own."""
+    """List the voices of this project, of the library and of the engine."""
     from narrator.cast import presets
     from narrator.engines.registry import ENGINES
 
@@ -150,23 +157,25 @@ def list_(project: ProjectFolder = None, as_json: AsJson = False) -> None:
 
 @voices.command()
 def add(
-    name: Annotated[str, typer.Argument(help="The voice's name; or a .voice file to take in.")],
+    name: Annotated[str, typer.Argument(help="The voice's name; or a .voice file to import.")],
     clip: Annotated[
         Path | None, typer.Argument(help="3 to 30 s of speech, in any format; or a .voice file.")
     ] = None,
     transcript: Annotated[
-        str | None, typer.Option("--transcript", help="Exactly what the clip says.")
+        str | None, typer.Option("--transcript", help="The exact words of the clip.")
     ] = None,
     transcript_file: Annotated[
-        Path | None, typer.Option("--transcript-file", help="A text file with the transcript.")
+        Path | None,
+        typer.Option("--transcript-file", help="A text file with the exact words of the clip."),
     ] = None,
     cut: Annotated[
         str | None,
         typer.Option(
             "--cut",
             metavar="[SECONDS]",
-            help="Cut the clip at a pause after 5 to 10 s, and its transcript; with SECONDS there, "
-            "and the transcript is what is said before.",
+            help="Cut the clip and its transcript at a pause after 5 to 10 s. With "
+            "SECONDS, cut there;"
+            " the transcript then holds only the words before.",
         ),
     ] = None,
     language: Language = None,
@@ -174,13 +183,13 @@ def add(
     origin: Origin = None,
     consent: Consent = None,
     publish: Annotated[
-        bool, typer.Option("--publish", help="Tell both in the description of finished files.")
+        bool, typer.Option("--publish", help="Publish both in the description of finished files.")
     ] = False,
     library: InLibrary = False,
     replacing: Replace = False,
     project: ProjectFolder = None,
 ) -> None:
-    """Make a voice of a recording, or take in one that was made elsewhere."""
+    """Make a voice from a recording, or import a .voice file."""
     from narrator.cast import clips, presets
     from narrator.project.schema import Rights
 
@@ -325,7 +334,7 @@ def _parse_cut_seconds(text: str, max_seconds: float) -> float:
 
 @voices.command()
 def show(name: Name, project: ProjectFolder = None, as_json: AsJson = False) -> None:
-    """All that is known of a voice."""
+    """Show everything about a voice."""
     from narrator.cast import presets
 
     path = presets.find(name, find_project_root(project))
@@ -348,12 +357,13 @@ def rights(
     publish: Annotated[
         bool | None,
         typer.Option(
-            "--publish/--no-publish", help="Tell both in the description of finished files, or not."
+            "--publish/--no-publish",
+            help="Publish both in the description of finished files, or not.",
         ),
     ] = None,
     project: ProjectFolder = None,
 ) -> None:
-    """Note where a voice's recording comes from, and who has agreed to its use."""
+    """Note the origin of a voice's recording, and the consent to its use."""
     from narrator.cast import presets
 
     path = presets.find(name, find_project_root(project))
@@ -368,13 +378,13 @@ def rights(
 @voices.command()
 def remove(
     name: Name,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Delete without asking.")] = False,
     library: Annotated[
-        bool, typer.Option("--library", help="The library's, not this one.")
+        bool, typer.Option("--library", help="Delete the library's voice, not the project's.")
     ] = False,
     project: ProjectFolder = None,
 ) -> None:
-    """Delete a voice. Takes that were spoken with it stay."""
+    """Delete a voice. Takes that were spoken with it are kept."""
     from narrator.cast import presets
 
     path = presets.find(name, None if library else find_project_root(project))
@@ -388,11 +398,11 @@ def remove(
 @voices.command()
 def copy(
     name: Name,
-    target: Annotated[Path, typer.Argument(help="A .voice file, or a folder to put it in.")],
+    target: Annotated[Path, typer.Argument(help="The .voice file to write, or its folder.")],
     replacing: Replace = False,
     project: ProjectFolder = None,
 ) -> None:
-    """Write a voice to a file, for another machine or project: narrator voices add FILE."""
+    """Write a voice to a .voice file, for `voices add` in another project or on another machine."""
     from narrator import files
     from narrator.cast import presets
 

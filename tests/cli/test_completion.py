@@ -173,11 +173,11 @@ def test_voices_are_those_that_are_kept_and_for_an_audition_those_of_engines(com
 def test_commands_and_options_come_with_their_help(complete, here):
     assert complete("narrator rend") == (
         0,
-        ["render\tRender a book to its finished files; run it again to go on w…"],
+        ["render\tRender a book to finished files."],
     )
     assert first_words(complete("narrator ")[1])[:2] == ["new", "check"]
     assert "own" not in first_words(complete("narrator ")[1])
-    assert complete("narrator render --dry") == (0, ["--dry-run\tPlan only."])
+    assert complete("narrator render --dry") == (0, ["--dry-run\tOnly show the plan."])
     assert first_words(complete("narrator voices a")[1]) == ["add", "audition"]
 
 
