@@ -132,7 +132,7 @@ def _one_of(choices: Sequence[Schema], anchors: Mapping[str, str]) -> str:
         kinds.pop('{"type": "number"}', None)
     words = [_takes(choice, anchors) for choice in kinds.values()]
     if len(words) == 2 and words[1] == f"list of {words[0]}":
-        words[1] = "a list of such"
+        words[1] = "a list of them"
     return " or ".join(dict.fromkeys(words))
 
 

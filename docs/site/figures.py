@@ -37,15 +37,15 @@ class Figure:
 FIGURES = (
     Figure(
         README, "# narrator", 1,
-        {"script.webp": "A chapter in the studio: the text with the speakers' names, the takes of "
-         "a line beside it, and the player with its waveform"},
-        "A short story in the studio: click a line to hear it, and mend it.",
-    ),
-    Figure(
-        README, "# narrator", 3,
         {"story-kokoro.mp3": "Kokoro", "supper.mp3": "Kokoro, six voices",
          "story-draft.mp3": "The draft voice"},
         f"Rendered by narrator, spoken by {KOKORO} and {DRAFT}. {CC0}",
+    ),
+    Figure(
+        README, "# narrator", 1,
+        {"script.webp": "A chapter in the studio: the text with the speakers' names, the takes of "
+         "a line beside it, and the player with its waveform"},
+        "A short story in the studio: click a line to hear it, and mend it.",
     ),
     Figure(
         STUDIO, "## The start page", 1,

@@ -78,7 +78,8 @@ def key_anchors(tables: Iterable[Section]) -> dict[Path, str]:
 
 
 def mark_keys(manifest_page: str) -> str:
-    """Gives each row of a table an anchor, but for keys whose own table has the same."""
+    """Gives each row of a table an anchor, which its key links to, but for keys whose own table
+    has the same."""
     taken = {table.anchor for table in sections(manifest_page)}
     prefix, lines = "", []
     for line in manifest_page.splitlines():
@@ -86,7 +87,8 @@ def mark_keys(manifest_page: str) -> str:
             prefix = "" if line == "## At the top" else slug(line[3:]) + "-"
         row = _ROW.match(line)
         if row and (anchor := prefix + row[1]) not in taken:
-            line = line.replace(f"`{row[1]}`", f"`{row[1]}`{{ #{anchor} }}", 1)
+            link = f"[`{row[1]}`](#{anchor}){{ #{anchor} }}"
+            line = line.replace(f"`{row[1]}`", link, 1)
         lines.append(line)
     return "\n".join(lines) + "\n"
 

@@ -221,7 +221,7 @@ def main() -> None:
         return
     folder.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as temporary:
-        books, home = Path(temporary, "books"), Path(temporary, "library")
+        books, home = Path(temporary, "audiobooks"), Path(temporary, "library")
         home.mkdir()
         copy_books(books)
         lend_kokoro(home)
