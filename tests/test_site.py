@@ -14,12 +14,11 @@ from narrator.project.schema import schema
 
 ROOT = Path(__file__).parents[1]
 MANIFEST = ROOT / links.MANIFEST
-COMMANDS = "## narrator render\n\n## narrator voices\n\n### narrator voices add\n"
 
 
 @pytest.fixture(scope="module")
 def linker() -> links.Linker:
-    return links.Linker(COMMANDS, MANIFEST.read_text("utf-8"))
+    return gather.make_linker()
 
 
 def test_every_page_is_on_the_site():
@@ -52,6 +51,8 @@ def test_its_start_page_has_no_tree_of_sources():
         ("narrator render my-book --draft", "commands.md#narrator-render"),
         ("narrator voices add me.wav", "commands.md#narrator-voices-add"),
         ("narrator voices", "commands.md#narrator-voices"),
+        ("voices add", "commands.md#narrator-voices-add"),
+        ("cast --write", "commands.md#narrator-cast"),
         ("output: {mark: false}", "manifest.md#output-mark"),
         ("output.channels: mono", "manifest.md#output-channels"),
         ("output.sample", "manifest.md#outputsample"),
@@ -71,6 +72,17 @@ def test_its_start_page_has_no_tree_of_sources():
 def test_code_leads_to_its_entry(linker, code, anchor):
     text = linker.link(f"Write `{code}`.", PurePosixPath("docs/a.md"))
     assert text == f"Write [`{code}`]({anchor}).\n"
+
+
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_every_command_that_a_page_names_leads_to_its_entry(linker, page):
+    linked = linker.link(page.read_text("utf-8"), PurePosixPath("docs/a.md"))
+    text = "\n".join(line for is_text, line in links.outside_code(linked) if is_text)
+    text = re.sub(r"\[(?:`[^`]*`|[^\]`])*\]\([^)]*\)", "", text)  # what is linked
+    assert not re.findall(r"`narrator (?!COMMAND|-)[^`]*`", text)
 
 
 @pytest.mark.parametrize(

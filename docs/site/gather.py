@@ -87,10 +87,8 @@ def render(page: str, text: str, linker: links.Linker, media: Path) -> str:
 
 
 def make_linker() -> links.Linker:
-    commands = ROOT / links.COMMANDS
     return links.Linker(
-        commands.read_text("utf-8") if commands.is_file() else "",
-        (ROOT / links.MANIFEST).read_text("utf-8"),
+        (ROOT / links.COMMANDS).read_text("utf-8"), (ROOT / links.MANIFEST).read_text("utf-8")
     )
 
 

@@ -122,16 +122,21 @@ class Linker:
 
     def entry(self, code: str) -> tuple[PurePosixPath, str] | None:
         """The page and the anchor of what code names; None for other code."""
-        if code.startswith("narrator "):
-            return self._command(code.split())
+        if anchor := self._command(code.split()):
+            return COMMANDS, anchor
         named = _CODE.fullmatch(code)
         anchor = self._key(named[1].split("."), named[2]) if named else None
         return (MANIFEST, anchor) if anchor else None
 
-    def _command(self, words: list[str]) -> tuple[PurePosixPath, str] | None:
+    def _command(self, words: list[str]) -> str | None:
+        """Without the program's name, two words or an option tell a command from other words."""
+        is_named = words[:1] == ["narrator"]
+        if not is_named:
+            words = ["narrator", *words]
         for count in range(len(words), 1, -1):
             if anchor := self._commands.get(" ".join(words[:count])):
-                return COMMANDS, anchor
+                has_option = any(word.startswith("--") for word in words[count : count + 1])
+                return anchor if is_named or count > 2 or has_option else None
         return None
 
     def _key(self, names: list[str], value: str | None) -> str | None:
