@@ -33,8 +33,8 @@ def deliver(
         str,
         typer.Option(
             "--to",
-            metavar="SHELF",
-            help="A folder, rclone:REMOTE:PATH, or the address of an Audiobookshelf.",
+            metavar="PLACE",
+            help="A folder, rclone:REMOTE:PATH or the address of an Audiobookshelf server.",
             show_default=False,
         ),
     ] = "",
@@ -42,7 +42,7 @@ def deliver(
         str,
         typer.Option(
             "--layout",
-            help=f"The folder layout: {', '.join(LAYOUT_NAMES)}.",
+            help=f"Arrange files for an app: {', '.join(LAYOUT_NAMES)}.",
             autocompletion=completion.choices(*LAYOUT_NAMES),
         ),
     ] = "",
@@ -58,28 +58,28 @@ def deliver(
     library: Annotated[
         str,
         typer.Option(
-            "--library", help="The library of Audiobookshelf, if it has several for books."
+            "--library", help="Library on the Audiobookshelf server, if it has several for books."
         ),
     ] = "",
     replace: Annotated[
-        bool,
-        typer.Option("--replace", help="Replace files on the shelf that others have put there."),
+        bool, typer.Option("--replace", help="Overwrite what this project did not send.")
     ] = False,
 ) -> None:
-    """Send finished files to a shelf, each once and only what is new. Nothing is rendered or
-    exported."""
+    """Send finished files that are new or have changed to a folder or a server. Nothing is rendered
+    or exported."""
     from narrator.delivery.shelves import layouts, sending
 
     chosen_layout = _find_layout(layout)
     if to.casefold().startswith(("http://", "https://")):
         if layout not in ("", "audiobookshelf"):
-            raise UsageError("--to with an address is for Audiobookshelf, which has one layout")
+            message = "--layout: an Audiobookshelf server has its own layout; omit the option"
+            raise UsageError(message)
         _deliver_to_server(book, to, library, profile, replace=replace)
         return
     if library:
-        raise UsageError("--library goes with --to and the address of an Audiobookshelf")
+        raise UsageError("--library needs --to with the address of an Audiobookshelf server")
     if profile and not chosen_layout:
-        raise UsageError("--profile goes with --layout: without one the whole folder is sent")
+        raise UsageError("--profile needs --layout; without a layout the whole folder is sent")
     shelf, place = _open_shelf(to)
     planned = load_plan(book)
     if isinstance(place, Path):
@@ -119,7 +119,7 @@ def _deliver_to_server(
     with _locked(planned), StageLine(err) as line:
         line("reading finished files", 0)
         items = layouts.arrange(planned, audiobookshelf.LAYOUT, profile)
-        line("asking the server", 0)
+        line("connecting to the server", 0)
         library = audiobookshelf.open_library(to, library_name)
         place = library.server.address
         record = sending.open_record(planned.folders, place, library.id)
@@ -135,14 +135,14 @@ def _deliver_to_server(
             replace=replace,
             on_progress=lambda share: line("sending", share),
         )
-        line("waiting for the server's scan", 0)
+        line("waiting for the server to scan the files", 0)
         changes = shelf.finish(book_facts(planned), layouts.list_chapter_marks(planned, items))
     _print_delivery(delivery, f"{place} {'/'.join(shelf.parts)}")
-    if changes.set:
-        out.print(f"updated on the server: {', '.join(changes.set)}")
-    if changes.kept:
-        names = ", ".join(changes.kept)
-        err.print(f"left as edited on the server: {names}; --replace overwrites them with yours")
+    if changes.updates:
+        out.print(f"updated on the server: {', '.join(changes.updates)}")
+    if changes.conflicts:
+        names = ", ".join(changes.conflicts)
+        err.print(f"not updated, since edited on the server: {names} (--replace overwrites this)")
 
 
 def _locked(book: BookPlan) -> AbstractContextManager[None]:
@@ -160,18 +160,26 @@ def _open_shelf(to: str) -> tuple[Shelf, Path | str]:
     from narrator.delivery.shelves.folder import FolderShelf
 
     if not to:
-        raise UsageError("where to? For example: --to /srv/audiobooks --layout plex")
+        raise UsageError(
+            "--to is missing: name a folder, rclone:REMOTE:PATH or the address of an "
+            "Audiobookshelf server, for example --to /srv/audiobooks --layout plex"
+        )
     if to.startswith(rclone.SCHEME):
         remote = rclone.RcloneShelf.parse(to)
         return remote, f"{rclone.SCHEME}{remote.target}"
     if re.match(r":|[A-Za-z][\w+.-]*://", to):  # it may hold a password
         raise UsageError(
-            "--to takes a folder, rclone:REMOTE:PATH, or the http(s) address of an Audiobookshelf; "
-            "other places are reached by rclone, as a remote in its configuration"
+            "--to takes a folder, rclone:REMOTE:PATH or the http(s) address of an Audiobookshelf "
+            "server; set up other places as remotes of rclone"
         )
     folder = Path(os.path.abspath(Path(to).expanduser()))
     if not folder.is_dir():
-        raise UsageError(f"{to} is no folder: make it, or mount it, first")
+        problem = (
+            "is not a folder; choose one"
+            if folder.exists()
+            else "does not exist; create it or choose another folder"
+        )
+        raise UsageError(f"--to: {to} {problem}")
     return FolderShelf(folder), folder
 
 
@@ -179,12 +187,13 @@ def _check_folder(folder: Path, layout: Layout | None, book: BookPlan) -> None:
     """Raises UsageError for a folder to which nothing may be sent."""
     if folder.is_relative_to(os.path.abspath(book.project.build)):
         raise UsageError(
-            f"{display_path(folder)} is in the project's own build folder: name another place"
+            f"--to: {display_path(folder)} is inside the project's build folder; choose another "
+            "folder"
         )
     if layout and layout.name == "calibre" and (folder / "metadata.db").exists():
         raise UsageError(
-            f"{display_path(folder)} is a library of Calibre, to which only Calibre adds books: "
-            "name another folder"
+            f"--to: {display_path(folder)} is a Calibre library, to which only Calibre may add "
+            "books; choose another folder"
         )
 
 
@@ -193,7 +202,7 @@ def _find_layout(name: str) -> Layout | None:
     from narrator.delivery.shelves.layouts import LAYOUTS
 
     if name and name not in LAYOUTS:
-        raise UsageError(f"unknown layout {name!r}; there are {', '.join(LAYOUTS)}")
+        raise UsageError(f"--layout: unknown layout {name!r}; choose one of {', '.join(LAYOUTS)}")
     return LAYOUTS.get(name)
 
 
@@ -201,7 +210,7 @@ def _print_delivery(delivery: Delivery, place: str) -> None:
     for item in delivery.sent:
         out.print(f"{item.name}  {format_bytes(item.size)}")
     for name in delivery.removed:
-        out.print(f"{name}  removed: it is no longer part of the delivery")
+        out.print(f"{name}  removed: no longer part of the delivery")
     unchanged = f", {pluralize(delivery.unchanged, 'file')} unchanged" if delivery.unchanged else ""
     out.print(f"{place}: {pluralize(len(delivery.sent), 'file')} sent{unchanged}")
 

@@ -1,10 +1,10 @@
-"""Sends finished files to where people listen.
+"""Sends finished files to the places where people listen to them: shelves.
 
-Nothing is made here: files that are missing, outdated or altered are refused, with the command that
-makes them.
+Makes no files: where one is missing, outdated or altered, the error names the command that makes
+it.
 
-    layouts.py         which files an app wants, and where they lie
-    sending.py         what is new, in which order it is sent, and the record of it
+    layouts.py         the files that each app reads, and their folders
+    sending.py         what is sent, in which order, and the record of it
     folder.py          a folder of this machine
     rclone.py          a remote of the user's rclone
     audiobookshelf.py  a library of an Audiobookshelf server

@@ -1,14 +1,14 @@
-"""A library of an Audiobookshelf server as a shelf.
+"""Sends a book to a library of an Audiobookshelf server.
 
-A book is one item there, in the folder author/series/title. It is met again by the id that the
-record of the first delivery holds, wherever it has been moved and whatever it is called since; so
-it is replaced, never doubled, and listeners keep their place.
+A book is one item of the library, in the folder author/series/title. The record of the first
+delivery holds the item's id, by which later deliveries find it even if it was moved or renamed. So
+it is replaced and never duplicated, and listeners keep their place.
 
-Each fact, the cover and the chapters are set or removed where they have changed here, as long as
-the server shows what was set last: what somebody has edited there is theirs.
+Facts, cover and chapters that change in the project are updated on the server, unless somebody has
+edited them there since they were sent.
 
 Written from the server's routes (version 2.36): `POST /api/upload` stores files in the folder of
-author, series and title; a scan makes them an item.
+author, series and title; a scan turns them into an item.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from urllib.parse import quote
 
 from narrator import keys
 from narrator.delivery.shelves.layouts import LAYOUTS, ChapterMark
-from narrator.delivery.shelves.sending import Item, SentRecord
+from narrator.delivery.shelves.sending import RESUME_ADVICE, Item, SentRecord
 from narrator.engines.server.settings import parse_address
 from narrator.engines.server.wire import (
     BLOCK_BYTES,
@@ -42,22 +42,23 @@ from narrator.sound.formats import OUTPUT_SUFFIXES
 
 TOKEN_VARIABLE = "AUDIOBOOKSHELF_TOKEN"
 POLL_S = 2.0
-"""Seconds between looks at a scan."""
+"""Seconds between polls of a scan."""
 SCAN_S = 300.0
-"""Seconds after which a scan is given up."""
+"""Most seconds that a scan may take."""
 _RESCAN_POLLS = 8
-"""Looks after which a scan is asked for again: files that the server's watcher has just noticed are
-left out of a scan."""
+"""Polls after which another scan is requested: a scan skips files that the server's watcher has
+just noticed."""
 _CATCH_UP_POLLS = 5
-"""Looks for an item of a delivery that was cut off, which may have sent nothing at all."""
+"""Most polls for the item of an interrupted delivery, which may have sent nothing."""
 _UNREAD = "unread"
-"""Fact of a record: the server has files that it was not seen to have scanned."""
+"""Name in the record's facts: files were sent or removed, and the server may not have scanned the
+folder since."""
 _MESSAGE_S = 60.0
 _BYTES_PER_S = 50_000
-"""Slowest upload that is waited for."""
+"""Slowest upload that does not time out."""
 _MAX_LIST_BYTES = 256 << 20
 _MAX_NAME_UNITS = 127
-"""Most UTF-16 units of a name: the server cuts longer ones."""
+"""Most UTF-16 code units of a name: the server truncates longer ones."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,11 +72,12 @@ class Library:
 
 @dataclass(frozen=True, slots=True)
 class Changes:
-    """Names of facts, among them "cover" and "chapters"."""
+    """Names of facts that changed in the project, among them "cover" and "chapters"."""
 
-    set: tuple[str, ...] = ()
-    kept: tuple[str, ...] = ()
-    """Those that have changed here, but were edited there."""
+    updates: tuple[str, ...] = ()
+    """Updated on the server."""
+    conflicts: tuple[str, ...] = ()
+    """Left as somebody has edited them there."""
 
 
 @dataclass(slots=True)
@@ -87,7 +89,7 @@ class AudiobookshelfShelf:
     """The book's folder: author, series, title, as far as there are any."""
     record: SentRecord
     is_replacing: bool
-    """Whether files and facts of others are replaced."""
+    """True to overwrite files and facts that this project did not send."""
     _item: dict[str, Any] | None = field(default=None, init=False)
     """The item as it was before this delivery."""
     _sent_sizes: dict[str, int] = field(default_factory=dict, init=False)
@@ -96,8 +98,8 @@ class AudiobookshelfShelf:
     def open(
         cls, library: Library, folder: Path, record: SentRecord, *, is_replacing: bool
     ) -> AudiobookshelfShelf:
-        """Looks for the book. Raises UsageError where another book is in its folder, unless that is
-        to be replaced."""
+        """Finds the book's item. Raises UsageError if another book is in its folder, unless that
+        may be replaced."""
         parts = tuple(_fit_name(part) for part in folder.parts)
         shelf = cls(library, parts, record, is_replacing)
         shelf._item = item = shelf._find_item()
@@ -108,8 +110,8 @@ class AudiobookshelfShelf:
         if not record.hashes:
             if not is_replacing:
                 raise UsageError(
-                    f"{library.server.address} has {item['relPath']!r} already, which this project "
-                    "did not send: nothing was sent; --replace puts the book in its place"
+                    f"{library.server.address} already has a book in {item['relPath']!r}, which "
+                    "this project did not send; nothing was sent (--replace replaces it)"
                 )
             record.hashes = {
                 name: "" for name in _files(item) if name.lower().endswith(OUTPUT_SUFFIXES)
@@ -117,8 +119,8 @@ class AudiobookshelfShelf:
         shelf.parts = tuple(item["relPath"].split("/"))
         if item.get("isFile") or len(shelf.parts) > 3:
             raise UsageError(
-                f"{item['relPath']!r} on {library.server.address} is not in a folder "
-                "author/series/title any more, where files can be sent: move it back"
+                f"{item['relPath']!r} on {library.server.address} is no longer in a folder "
+                "author/series/title, and files can be uploaded only to such folders; move it back"
             )
         return shelf
 
@@ -148,13 +150,15 @@ class AudiobookshelfShelf:
                 self.library.server.call("DELETE", path)
 
     def finish(self, facts: BookFacts, marks: Sequence[ChapterMark]) -> Changes:
-        """Has the server read the files that were sent, and sets facts, cover and chapters that
-        have changed."""
+        """Has the server scan the files that were sent; updates facts, cover and chapters that have
+        changed."""
         is_unread = self._item is None or _UNREAD in self.record.facts
         item = self._scan() if is_unread or self._item is None else self._item
         self._note("item", str(item["id"]))
         if is_unread and not item["media"].get("ebookFile"):
-            for file in item.get("libraryFiles", []):  # one that replaced another is only an extra
+            for file in item.get(
+                "libraryFiles", []
+            ):  # one that replaced another is only supplementary
                 if file["metadata"]["filename"] in self._sent_sizes and file.get("isSupplementary"):
                     ino = quote(str(file["ino"]), safe="")
                     self.library.server.call("PATCH", f"/api/items/{_id(item)}/ebook/{ino}/status")
@@ -163,39 +167,40 @@ class AudiobookshelfShelf:
         self.record.facts.pop(_UNREAD, None)
         self.record.save()
         return Changes(
-            tuple(name for change in changes for name in change.set),
-            tuple(name for change in changes for name in change.kept),
+            tuple(name for change in changes for name in change.updates),
+            tuple(name for change in changes for name in change.conflicts),
         )
 
     def _set_facts(self, item: dict[str, Any], facts: Mapping[str, Any]) -> Changes:
-        """Sets those of the facts that have changed here and were not edited there."""
+        """Updates facts that have changed in the project, unless they were edited on the server."""
         old_facts, shown_facts = _shown_facts(self._item or item), _shown_facts(item)
-        outdated, unset, kept = list[str](), list[str](), list[str]()
+        outdated_names, foreign_names, conflicts = list[str](), list[str](), list[str]()
         for name, fact in facts.items():
             sent_key, _, shown_key = self.record.facts.get(name, "").partition(" ")
             is_changed = _key(fact) != sent_key
             is_edited = sent_key and _key(old_facts[name]) not in (shown_key, _key(fact))
             if is_edited and not self.is_replacing:
-                kept += [name] if is_changed else []
+                conflicts += [name] if is_changed else []
             elif not fact and (sent_key == _key(None) or not (sent_key or self.is_replacing)):
-                unset.append(name)  # not ours to remove
+                foreign_names.append(name)  # the project never had it
             elif is_changed or _key(shown_facts[name]) != shown_key:
-                outdated.append(name)
+                outdated_names.append(name)
         item_path = f"/api/items/{_id(item)}"
-        if metadata := {name: facts[name] for name in outdated if name != "chapters"}:
+        if metadata := {name: facts[name] for name in outdated_names if name != "chapters"}:
             self.library.server.call("PATCH", f"{item_path}/media", {"metadata": metadata})
-        if "chapters" in outdated:
+        if "chapters" in outdated_names:
             rows = {"chapters": facts["chapters"]}
             self.library.server.call("POST", f"{item_path}/chapters", rows)
-        if outdated:
+        if outdated_names:
             shown_facts = _shown_facts(self._find_item() or item)
-        for name in (*outdated, *unset):
+        for name in (*outdated_names, *foreign_names):
             self.record.facts[name] = f"{_key(facts[name])} {_key(shown_facts[name])}"
         self.record.save()
-        return Changes(tuple(outdated), tuple(kept))
+        return Changes(tuple(outdated_names), tuple(conflicts))
 
     def _set_cover(self, item: dict[str, Any], cover: Path | None) -> Changes:
-        """Sets or removes the cover, if it has changed here and was not changed there."""
+        """Replaces or removes the cover if it has changed in the project, unless it was changed on
+        the server."""
         sent_hash = self.record.facts.get("cover", "")
         cover_hash = keys.file_content(cover) if cover else ""
         if cover_hash == sent_hash:
@@ -205,14 +210,14 @@ class AudiobookshelfShelf:
         if sent_hash and not self.is_replacing:
             picture = server.find_bytes(f"{path}?raw=1")
             if keys.content_of(picture) not in (sent_hash, cover_hash):
-                return Changes(kept=("cover",))
+                return Changes(conflicts=("cover",))
         if cover:
             name = f"cover{cover.suffix.lower()}"
             server.call("POST", path, _multipart({}, "cover", name, cover))
         else:
             cover_path = item["media"].get("coverPath")
             server.call("DELETE", path)
-            self.remove(  # a scan would find it again
+            self.remove(  # or the next scan would find it
                 [
                     file["metadata"]["filename"]
                     for file in item.get("libraryFiles", [])
@@ -220,29 +225,29 @@ class AudiobookshelfShelf:
                 ]
             )
         self._note("cover", cover_hash)
-        return Changes(set=("cover",))
+        return Changes(updates=("cover",))
 
     def _note(self, name: str, value: str) -> None:
         self.record.facts[name] = value
         self.record.save()
 
     def _find_item(self) -> dict[str, Any] | None:
-        """Returns the book's item with its files, by the id that is recorded or else by its
+        """Returns the book's item with its files, found by the recorded id or else by its
         folder."""
         server = self.library.server
         if id := self.record.facts.get("item"):
             item = server.find(f"/api/items/{quote(id, safe='')}?expanded=1")
             if item is not None and item.get("libraryId") == self.library.id:
                 return (item.get("isMissing") and self._find_moved(item)) or item
-            self.record.facts, self.record.hashes = {}, {}  # it was deleted there
+            self.record.facts, self.record.hashes = {}, {}  # it was deleted on the server
         for row in self._list_items("/".join(self.parts)):
             if row.get("folderId") in (None, self.library.folder_id):
                 return server.find(f"/api/items/{_id(row)}?expanded=1")
         return None
 
     def _find_moved(self, missing_item: Mapping[str, Any]) -> dict[str, Any] | None:
-        """Returns the item to which the files of a missing one were moved, from a disk to another:
-        the server takes it for another book."""
+        """Returns the item that has the files of a missing one: the server makes a new item of
+        files that were moved to another disk."""
         for row in self._list_items(missing_item["relPath"]):
             item = self.library.server.find(f"/api/items/{_id(row)}?expanded=1") or {}
             sizes = {name: size for name, (size, _) in _files(item).items()}
@@ -262,8 +267,7 @@ class AudiobookshelfShelf:
         return [row for row in rows if unicodedata.normalize("NFC", row.get("relPath", "")) == path]
 
     def _catch_up(self) -> dict[str, Any] | None:
-        """Has the server read what a delivery that was cut off has sent; returns the item if there
-        is one."""
+        """Has the server scan what an interrupted delivery has sent; returns the item, if any."""
         for poll in range(_CATCH_UP_POLLS):
             if item := self._find_item():
                 self.library.server.call("POST", f"/api/items/{_id(item)}/scan")
@@ -275,7 +279,8 @@ class AudiobookshelfShelf:
         return None
 
     def _scan(self) -> dict[str, Any]:
-        """Has the server read the book's folder until it shows what was sent; returns the item."""
+        """Has the server scan the book's folder until it shows all that was sent; returns the
+        item."""
         server = self.library.server
         old_files = _files(self._item) if self._item else {}
         deadline, polls = time.monotonic() + SCAN_S, 0
@@ -298,27 +303,27 @@ class AudiobookshelfShelf:
                     self.record.hashes[name] = ""
                 self.record.save()
                 raise EnvironmentFailed(
-                    f"{server.address} took {(unread_names or ['the book'])[0]}, but does not show "
-                    "it: its log says why; then run the same command again"
+                    f"{server.address} accepted {(unread_names or ['the book'])[0]} but does not "
+                    "show it; see the server's log, then run the same command again"
                 )
             polls += 1
             time.sleep(POLL_S)
 
 
 LAYOUT = replace(LAYOUTS["audiobookshelf"], has_cover=False)
-"""The cover has a request of its own."""
+"""The cover is sent by a separate request."""
 
 
 def flatten(items: Sequence[Item]) -> list[Item]:
-    """Returns items in the book's folder, under names that the server does not cut."""
+    """Returns items named without their folder, short enough for the server."""
     return [replace(item, name=_fit_name(Path(item.name).name)) for item in items]
 
 
 def open_library(to: str, library_name: str) -> Library:
-    """Returns a library of the server at an address: the named one, or the only one of books.
+    """Returns a library of the server at an address: the named one, or the only library of books.
 
-    The token is sent only to what says that it is Audiobookshelf. Raises EnvironmentFailed,
-    UsageError.
+    The token is sent only to a server that identifies itself as Audiobookshelf. Raises
+    EnvironmentFailed, UsageError.
     """
     try:
         address = parse_address(to, key_setting=TOKEN_VARIABLE)
@@ -328,33 +333,37 @@ def open_library(to: str, library_name: str) -> Library:
     token = key_from(TOKEN_VARIABLE, "--to")
     try:
         status = _Server(Wire(address, names=names)).find("/status") or {}
-    except UsageError:  # it wants a token of its own
+    except UsageError:  # the address asks for a login
         status = {}
     if "isInit" not in status and status.get("app") != "audiobookshelf":
         raise UsageError(
-            f"{address} is not Audiobookshelf: --to takes the address at which a browser shows it"
+            f"--to: {address} is not an Audiobookshelf server; use the address at which you open "
+            "it in a browser"
         )
     server = _Server(Wire(address, token, names=names))
     if server.get("/api/me").get("type") not in ("admin", "root"):
         raise UsageError(
-            f"the token in {TOKEN_VARIABLE} is of a user who is no admin of {address}, and may not "
-            "have it scan: take one of an admin"
+            f"the token in {TOKEN_VARIABLE} belongs to a user who is not an admin of {address} and "
+            "may not start scans; use an admin's token"
         )
     libraries = server.get("/api/libraries").get("libraries", [])
     book_libraries = [row for row in libraries if row.get("mediaType") == "book"]
     chosen = [row for row in book_libraries if library_name in ("", row.get("name"), row["id"])]
     if len(chosen) != 1:
-        choices = ", ".join(repr(row.get("name", "")) for row in book_libraries) or "none"
-        problem = f"no library {library_name!r}" if library_name else "not one library"
-        raise UsageError(f"{address} has {problem} for books; there are {choices}: name one with "
-                         "--library")  # fmt: skip
+        names = ", ".join(repr(row.get("name", "")) for row in book_libraries)
+        problem = f"no library {library_name!r} of books" if library_name else "several libraries"
+        raise UsageError(
+            f"{address} has {problem}; choose one with --library: {names}"
+            if book_libraries
+            else f"{address} has no library of books; create one there first"
+        )
     (row,) = chosen
     return Library(server, str(row["id"]), str(row["folders"][0]["id"]))
 
 
 @dataclass(frozen=True, slots=True)
 class _Server:
-    """Requests to a server, with errors for people."""
+    """Sends requests to a server, and explains what fails."""
 
     wire: Wire
 
@@ -408,25 +417,25 @@ class _Server:
         except (ValueError, RecursionError):
             answer = None
         if not isinstance(answer, dict):
-            raise EnvironmentFailed(f"{self.address} answers something else than Audiobookshelf")
+            raise EnvironmentFailed(f"{self.address} did not answer as Audiobookshelf does")
         return answer
 
     def _explain(self, setback: Setback) -> EnvironmentFailed | UsageError:
         if setback.status == 401:
             return UsageError(
-                f"{self.address} does not take the token in {TOKEN_VARIABLE}: make one in its "
-                "settings, under API keys, for an admin"
+                f"{self.address} rejects the token in {TOKEN_VARIABLE}; create an API key for an "
+                "admin in the server's settings"
             )
         if setback.status == 403:
             return UsageError(
-                f"{self.address} does not let the user of the token in {TOKEN_VARIABLE} do this: "
-                "they need the rights to upload, update and delete"
+                f"{self.address} refuses this to the user of the token in {TOKEN_VARIABLE}, who "
+                "needs permission to upload, update and delete"
             )
-        advice = "" if setback.category == "closed" else "; once that is mended, the same command"
-        return EnvironmentFailed(f"{self.wire.explain(setback)}{advice and advice + ' goes on'}")
+        advice = "" if setback.category == "closed" else RESUME_ADVICE
+        return EnvironmentFailed(f"{self.wire.explain(setback)}{advice}")
 
 
-# -- what the server sends and takes ---------------------------------------------------------------
+# -- the server's formats ---------------------------------------------------------------
 
 
 def _id(item: Mapping[str, Any]) -> str:
@@ -434,7 +443,7 @@ def _id(item: Mapping[str, Any]) -> str:
 
 
 def _files(item: Mapping[str, Any]) -> dict[str, tuple[int, float]]:
-    """Returns size and time of each file in the folder of an item, by name."""
+    """Returns size and modification time of each file in an item's folder, by name."""
     return {
         file["metadata"]["filename"]: (
             int(file["metadata"]["size"]),
@@ -445,7 +454,7 @@ def _files(item: Mapping[str, Any]) -> dict[str, tuple[int, float]]:
 
 
 def _metadata(facts: BookFacts) -> dict[str, Any]:
-    """Returns the facts by the server's names; empty ones remove what it has."""
+    """Returns the facts under the server's names; an empty one removes the server's."""
     series = {"name": facts.series, "sequence": facts.part or None}
     return {
         "title": facts.title,
@@ -471,8 +480,7 @@ def _chapter_rows(marks: Sequence[ChapterMark]) -> list[dict[str, Any]]:
 
 
 def _shown_facts(item: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Returns the facts that an item shows, in the form in which they are sent; None for unknown
-    ones."""
+    """Returns an item's facts in the form in which they are sent; None for unknown names."""
     facts = {**item["media"].get("metadata", {}), "chapters": item["media"].get("chapters")}
     for name, keys_sent in (("authors", ("name",)), ("series", ("name", "sequence"))):
         facts[name] = [{key: row.get(key) for key in keys_sent} for row in facts.get(name) or []]
@@ -480,12 +488,12 @@ def _shown_facts(item: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _key(fact: Any) -> str:
-    """Returns a key of a fact, the same for all that are empty."""
+    """Returns a hash of a fact, the same for all empty ones."""
     return keys.seal(fact or None)[:16]
 
 
 def _fit_name(name: str) -> str:
-    """Returns the name of a folder or file that the server does not cut."""
+    """Returns the name of a folder or file, short enough for the server."""
     suffix = Path(name).suffix if Path(name).suffix in _SUFFIXES else ""
     stem = name.removesuffix(suffix)
     while len((stem + suffix).encode("utf-16-le")) > 2 * _MAX_NAME_UNITS:
@@ -494,11 +502,11 @@ def _fit_name(name: str) -> str:
 
 
 _SUFFIXES = (*OUTPUT_SUFFIXES, ".epub")
-"""Endings of the files that are sent."""
+"""Suffixes of the files that are sent."""
 
 
 def _multipart(fields: Mapping[str, str], name: str, file_name: str, path: Path) -> Upload:
-    """Returns a form with a file, which is read as it is sent."""
+    """Returns a form with a file, which is read while it is sent."""
     boundary = f"narrator-{secrets.token_hex(16)}"
     head = "".join(
         f'--{boundary}\r\nContent-Disposition: form-data; name="{field}"\r\n\r\n{value}\r\n'

@@ -1,4 +1,4 @@
-"""A folder of this machine as a shelf, which may be a mounted one."""
+"""Sends files to a folder of this machine, which may be a mounted one."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class FolderShelf:
             self._remove_empty_folders(path.parent)
 
     def _remove_empty_folders(self, folder: Path) -> None:
-        """Removes folders that are empty, from this one up to the root."""
+        """Removes this folder and its parents below the root, as far as they are empty."""
         with contextlib.suppress(OSError):
             while folder != self.root:
                 folder.rmdir()

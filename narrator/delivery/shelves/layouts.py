@@ -1,4 +1,4 @@
-"""The folder layouts that apps read, and which finished files go into them.
+"""Arranges finished files in the folder layouts of apps.
 
 A layout is a row of `LAYOUTS`. Knows nothing of how files are sent.
 """
@@ -26,24 +26,24 @@ from narrator.sound.formats import OUTPUT_SUFFIXES
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """The files of a book that an app reads, and where they lie."""
+    """The files of a book that an app reads, and their folders."""
 
     name: str
     folder: str
-    """Template of the book's folder, as for file names; empty for none."""
+    """Template of the book's folder, with the fields of file names; empty for none."""
     formats: tuple[str, ...]
-    """Formats that it plays; the first that the book is finished in is sent."""
+    """Formats that it plays, best first; the first that exists is sent."""
     has_chapter_files: bool = True
-    """Whether it takes a book in files of a chapter each, where there is none of the whole book."""
+    """True if the book may be sent as chapter files or parts where there is no single file."""
     book_name: str = ""
-    """Template of the name of the book's file; empty keeps the name of the finished file."""
+    """Template of the name of the book's file; empty to keep the name of the finished file."""
     has_cover: bool = True
-    """Whether it reads `cover.jpg` or `cover.png` beside the sound."""
+    """True if it reads `cover.jpg` or `cover.png` beside the audio."""
     has_epub: bool = False
     has_opf: bool = False
-    """Whether it reads the facts of a book from `metadata.opf`."""
+    """True if it reads the facts of a book from `metadata.opf`."""
     advice: str = ""
-    """How to have the app read the folder, where it does not by itself."""
+    """How to import the folder into an app that does not find it by itself."""
 
 
 LAYOUTS: Mapping[str, Layout] = {
@@ -60,7 +60,7 @@ LAYOUTS: Mapping[str, Layout] = {
         Layout("plex", "{author}/{title}", ("m4b", "mp3", "flac", "opus", "wav")),
         # jellyfin.org, "Books": a folder for each book, facts from the tags; no read-alongs
         Layout("jellyfin", "{author}/{title}", ("m4b", "mp3", "flac", "opus", "wav")),
-        # Books on a Mac takes every file of several for a book of its own
+        # Books on a Mac imports each file as a separate book
         Layout(
             "apple-books",
             "",
@@ -90,9 +90,9 @@ LAYOUTS: Mapping[str, Layout] = {
 def arrange(book: RenderedBook, layout: Layout, profile_name: str = "") -> list[Item]:
     """Returns the files of a book for a layout.
 
-    `profile_name` chooses among the profiles that the book is delivered for; else one that is named
-    as the layout, or the first that fits. Raises StorageError, UsageError where finished files are
-    missing, outdated or altered.
+    `profile_name` chooses one of the book's profiles; empty for the one with the layout's name, or
+    else the first that fits. Raises StorageError; UsageError if finished files are missing,
+    outdated or altered.
     """
     facts = book_facts(book)
     made_files = dict(products.open_output_manifest(book.folders).finished())
@@ -126,8 +126,7 @@ class ChapterMark:
 
 
 def list_chapter_marks(book: RenderedBook, items: Sequence[Item]) -> list[ChapterMark]:
-    """Returns the chapters in the file of the whole book; none where it is sent in several
-    files."""
+    """Returns the chapter marks of the whole book; none if it is sent in several files."""
     sounds = [item.source for item in items if item.source.suffix in OUTPUT_SUFFIXES]
     if len(sounds) != 1:
         return []
@@ -139,11 +138,11 @@ def list_chapter_marks(book: RenderedBook, items: Sequence[Item]) -> list[Chapte
 
 
 def mirror(book: RenderedBook) -> list[Item]:
-    """Returns all finished files as they lie in their folder, with feeds and other visible files
-    there.
+    """Returns all visible files in the folder of finished files, feeds and the user's own among
+    them, under their names there.
 
-    Raises StorageError, UsageError where finished files are missing, outdated or altered, or a feed
-    refers to a file that is not there.
+    Raises StorageError; UsageError if finished files are missing, outdated or altered, or if a feed
+    refers to a missing file.
     """
     from narrator.delivery.companions import feed  # loads lxml
 
@@ -167,14 +166,14 @@ def mirror(book: RenderedBook) -> list[Item]:
             feeds.add(path)
             if missing_episodes := sorted(str(episode) for episode in episodes - {*paths}):
                 raise UsageError(
-                    f"{path} refers to {missing_episodes[0]}, which is not there: `narrator feed` "
-                    "makes it again"
+                    f"{path} refers to {missing_episodes[0]}, which does not exist; "
+                    "`narrator feed` makes the feed again"
                 )
     return [_item(path, path.relative_to(root).as_posix(), is_feed=path in feeds) for path in paths]
 
 
 def list_old_feeds(items: Sequence[Item]) -> list[Path]:
-    """Returns feeds that were made before sound that is sent with them. Raises StorageError."""
+    """Returns feeds that are older than audio that is sent with them. Raises StorageError."""
     times = dict[Path, float]()
     for item in items:
         with files.translating_errors(item.source):
@@ -195,13 +194,13 @@ def _item(path: Path, name: str, *, is_feed: bool = False) -> Item:
 _PICTURES = (".jpg", ".jpeg", ".png")
 
 
-# -- which files are finished ----------------------------------------------------------------------
+# -- finished files ----------------------------------------------------------------------
 
 
 def _choose_sounds(
     book: RenderedBook, layout: Layout, profile_name: str, made_files: Mapping[Path, MadeFile]
 ) -> tuple[Profile, list[Path]]:
-    """Returns a profile with the sound files of it that a layout takes, in order. Raises
+    """Returns a profile and those of its audio files that a layout needs, in order. Raises
     UsageError."""
     profiles = sorted(book.project.deliveries, key=lambda profile: profile.name != layout.name)
     if profile_name:
@@ -209,7 +208,7 @@ def _choose_sounds(
         if not profiles:
             names = ", ".join(profile.name for profile in book.project.deliveries if profile.name)
             raise UsageError(
-                f"the book is not made for {profile_name!r}; `output.profile` names "
+                f"--profile: the book is not made for {profile_name!r}; `output.profile` names "
                 f"{names or 'no profile'}"
             )
     if not any(entry.chapters for entry in made_files.values()):
@@ -235,9 +234,9 @@ def _choose_sounds(
     formats = " or ".join(layout.formats[:2])
     unit = "the book" if layout.has_chapter_files else "the book in one file"
     raise UsageError(
-        f"{layout.name} takes {unit} as {formats}, which is not finished: `output.formats` names "
-        f"what is made, and `narrator export{book.folders.option}` makes it of a book that is "
-        "rendered completely"
+        f"{layout.name} needs {unit} as {formats}, and no such file is finished; `output.formats` "
+        f"sets the formats, and `narrator render{book.folders.option}` makes the files of a "
+        "complete book"
     )
 
 
@@ -291,7 +290,7 @@ def _require_intact(book: RenderedBook, paths: Collection[Path]) -> None:
 
 def _nothing_finished(book: RenderedBook) -> NarratorError:
     return UsageError(
-        f"{book.folders.finished} has no finished files: `narrator render{book.folders.option}` "
+        f"{book.folders.finished} has no finished files; `narrator render{book.folders.option}` "
         "makes them"
     )
 

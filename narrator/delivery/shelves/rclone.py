@@ -1,4 +1,5 @@
-"""A remote of the user's rclone as a shelf: rclone has the addresses and passwords, we have none.
+"""Sends files to a remote of the user's rclone, which keeps the addresses and passwords; narrator
+never sees them.
 
 https://rclone.org/docs/
 """
@@ -17,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from narrator.delivery.shelves.sending import Item
+from narrator.delivery.shelves.sending import RESUME_ADVICE, Item
 from narrator.errors import EnvironmentFailed, UsageError
 from textbase.characters import excerpt
 
@@ -47,13 +48,13 @@ class RcloneShelf:
 
     @classmethod
     def parse(cls, to: str) -> RcloneShelf:
-        """Returns the shelf of `rclone:REMOTE:PATH`. Raises UsageError, never with the text, since
-        a remote that is spelt out may contain a password."""
+        """Parses `rclone:REMOTE:PATH`. Raises UsageError, which never repeats the text: settings of
+        a remote may contain a password."""
         match = _REMOTE.fullmatch(to.removeprefix(SCHEME))
         if not match or "," in match[1]:
             raise UsageError(
-                "--to rclone:REMOTE:PATH takes the name of a remote that `rclone config` has made, "
-                "and a path; settings of a remote do not go here, since your shell keeps them"
+                "--to rclone:REMOTE:PATH needs the name of a remote from `rclone config` and a "
+                "path; do not write the settings of a remote here, since your shell records them"
             )
         return cls(f"{match[1]}:{match[2].rstrip('/')}")
 
@@ -71,8 +72,7 @@ class RcloneShelf:
         return {name: size for name, size in existing_sizes.items() if name in names}
 
     def send(self, items: Sequence[Item], on_sent: Callable[[Item], None]) -> None:
-        """Sends them even where rclone takes what is there for equal: some remotes know only
-        sizes."""
+        """Sends files even if rclone considers them unchanged: some remotes compare only sizes."""
         remaining_items = {item.name: item for item in items}
 
         def note_event(row: Mapping[str, Any]) -> None:
@@ -88,7 +88,7 @@ class RcloneShelf:
             options = ["--copy-links", "--ignore-times", "--no-traverse"]
             command = ["copy", os.fspath(staging), self._path(), *options, *names_option]
             self._require_success(_run(command, note_event))
-        for item in remaining_items.values():  # of a version that words its events otherwise
+        for item in remaining_items.values():  # of a version with other log messages
             on_sent(item)
 
     def remove(self, names: Sequence[str]) -> None:
@@ -96,7 +96,7 @@ class RcloneShelf:
             self._require_success(_run(["delete", self._path(), *names_option]))
 
     def _path(self, folder: str = ".") -> str:
-        """Returns a folder of the remote as rclone takes it."""
+        """Returns a folder of the remote in rclone's syntax."""
         if folder == ".":
             return self.target
         return f"{self.target}{'' if self.target.endswith(':') else '/'}{folder}"
@@ -108,15 +108,15 @@ class RcloneShelf:
             return
         if any("didn't find section" in error for error in outcome.errors):
             raise UsageError(
-                f"rclone has no remote {self.target.partition(':')[0]!r}: `rclone listremotes` "
-                "names those that it has, `rclone config` makes one"
+                f"rclone has no remote {self.target.partition(':')[0]!r}; `rclone listremotes` "
+                "lists its remotes, `rclone config` creates one"
             )
         reason = clean(outcome.errors[-1]) if outcome.errors else f"exit code {outcome.code}"
-        raise EnvironmentFailed(f"rclone: {reason}; once that is mended, the same command goes on")
+        raise EnvironmentFailed(f"rclone: {reason}{RESUME_ADVICE}")
 
 
 def clean(message: str) -> str:
-    """Returns a message of rclone in one line, without anything that looks like a secret."""
+    """Returns a message of rclone as one line, without anything that looks like a secret."""
     for name, secret in os.environ.items():
         if len(secret) > 3 and name.startswith("RCLONE_") and _SECRET_VARIABLE.search(name):
             message = message.replace(secret, "…")
@@ -130,19 +130,19 @@ class _Outcome:
     output: str
     """Standard output."""
     errors: tuple[str, ...]
-    """Messages of faults."""
+    """Error messages."""
 
 
 def _run(
     arguments: Sequence[str], on_event: Callable[[Mapping[str, Any]], None] = lambda row: None
 ) -> _Outcome:
-    """Runs rclone, which asks for nothing; it ends with this process. Raises EnvironmentFailed
-    where it is not installed."""
+    """Runs rclone without prompts; it ends with this process. Raises EnvironmentFailed if it is not
+    installed."""
     program = shutil.which("rclone")
     if program is None:
         raise EnvironmentFailed(
-            "rclone is not installed: https://rclone.org/install, then `rclone config` makes a "
-            "remote"
+            "rclone is not installed; get it from https://rclone.org/install, then create a remote "
+            "with `rclone config`"
         )
     errors: list[str] = []
     with (
@@ -164,7 +164,7 @@ def _run(
                 on_event(row)
                 message = str(row.get("msg", ""))
                 if not row["level"] and message[:1].isspace() and errors:
-                    errors[-1] += message  # of several lines
+                    errors[-1] += message  # it has several lines
                 elif row["level"] not in _HARMLESS_LEVELS:
                     errors.append(message)
         except BaseException:
@@ -176,7 +176,7 @@ def _run(
 
 
 def _parse_event(line: str) -> dict[str, Any]:
-    """Returns a line of rclone's log in JSON; a line of another form is a fault."""
+    """Parses a line of rclone's JSON log; any other line is an error message."""
     try:
         row = json.loads(line)
     except ValueError:
@@ -186,7 +186,7 @@ def _parse_event(line: str) -> dict[str, Any]:
 
 @contextlib.contextmanager
 def _names_file(names: Sequence[str]) -> Iterator[tuple[Path, list[str]]]:
-    """Yields a temporary folder, and the option that limits rclone to these files."""
+    """Yields a temporary folder, and the options that limit rclone to these files."""
     with tempfile.TemporaryDirectory(prefix="narrator-") as temporary:
         path = Path(temporary, "names")
         path.write_text("".join(f"{name}\n" for name in names), encoding="utf-8")

@@ -1,8 +1,8 @@
-"""What of a delivery is new, in which order it is sent, and the record of what was sent.
+"""Sends files that are new or have changed, in a safe order, and records what was sent.
 
-Every file is recorded before it is sent, and again when it is there, so a delivery that was cut off
-goes on, and nothing is ever replaced or removed that this project did not send. Knows nothing of
-how a shelf is reached.
+Every file is recorded before it is sent and after it has arrived. So an interrupted delivery can be
+continued, and nothing is replaced or removed that this project did not send. Knows nothing of how a
+shelf, the place to which files are sent, is reached.
 """
 
 from __future__ import annotations
@@ -20,10 +20,11 @@ from narrator.errors import UsageError
 from narrator.quantities import pluralize
 
 FEED_SUFFIX = ".xml"
+RESUME_ADVICE = "; once that is fixed, run the same command again to continue"
 
 
 class Step(IntEnum):
-    """When a file is sent: a feed comes after all that it refers to."""
+    """The order in which files are sent: a feed comes after everything that it refers to."""
 
     SOUND = 0
     """Sound and covers."""
@@ -45,25 +46,25 @@ class Item:
 
 
 class Shelf(Protocol):
-    """A place to which files are sent. Its methods raise NarratorError."""
+    """A place to which files are sent. The methods raise NarratorError."""
 
     def sizes(self, names: Collection[str]) -> Mapping[str, int]:
-        """Returns the sizes in bytes of those of the named files that are there."""
+        """Returns the sizes in bytes of those of the named files that exist on the shelf."""
         ...
 
     def send(self, items: Sequence[Item], on_sent: Callable[[Item], None]) -> None:
-        """Sends files in any order, in place of those of the same names; reports each that has
+        """Sends files in any order, replacing those of the same names; reports each that has
         arrived."""
         ...
 
     def remove(self, names: Sequence[str]) -> None:
-        """Removes files that are there."""
+        """Removes files that exist on the shelf."""
         ...
 
 
 @dataclass(slots=True)
 class SentRecord:
-    """The record of what was sent to one shelf."""
+    """The record of the files that were sent to one shelf."""
 
     path: Path
     hashes: dict[str, str] = field(default_factory=dict)
@@ -71,12 +72,12 @@ class SentRecord:
     sizes: dict[str, int] = field(default_factory=dict)
     """Bytes of each file that has arrived."""
     facts: dict[str, str] = field(default_factory=dict)
-    """Further facts by which the shelf finds the book."""
+    """Further facts that the shelf needs."""
 
     @classmethod
     def load(cls, path: Path) -> SentRecord:
-        """Loads a record, or returns an empty one. Names that lead out of the shelf are left out:
-        a project may come from a stranger."""
+        """Loads a record, or returns an empty one. Ignores names that lead out of the shelf: a
+        project may come from a stranger."""
         rows = files.load_json(path, dict[str, dict[str, Any]], {})
         names = {name for name in rows.get("files", {}) if _is_below_root(name)}
         return cls(
@@ -94,7 +95,8 @@ class SentRecord:
         files.save_json(self.path, rows)
 
     def knows(self, name: str, size: int | None) -> bool:
-        """Returns whether a file of this size on the shelf is one that was sent, or was begun."""
+        """Returns whether a file of this size on the shelf is one that this project sent, or began
+        to send."""
         sha256 = self.hashes.get(name)
         return sha256 == "" or (sha256 is not None and self.sizes.get(name) == size)
 
@@ -112,7 +114,7 @@ def _is_below_root(name: str) -> bool:
 
 
 def open_record(folders: Folders, shelf: str, layout: str) -> SentRecord:
-    """Returns the record of what a rendition of a book sent to a shelf in a layout."""
+    """Returns the record of a rendition of a book, a shelf and a layout."""
     name = keys.key({"shelf": shelf, "layout": layout})[:16]
     return SentRecord.load(folders.work("delivered") / f"{name}.json")
 
@@ -123,7 +125,7 @@ class Delivery:
 
     sent: tuple[Item, ...]
     unchanged: int
-    """Number of files that were there already."""
+    """Number of files that were on the shelf already."""
     removed: tuple[str, ...]
     """Names of files that are no longer part of the delivery."""
 
@@ -136,12 +138,12 @@ def deliver(
     replace: bool,
     on_progress: Callable[[float], None],
 ) -> Delivery:
-    """Sends what is new, feeds last, and then removes what was sent before and is no longer part of
-    the delivery, feeds first.
+    """Sends files that are new or have changed, feeds last; then removes files that were sent
+    before and are no longer part of the delivery, feeds first.
 
-    A file on the shelf that is not of the size that was sent is somebody else's by now: it is
-    neither removed nor, without `replace`, replaced. `on_progress` receives the
-    share of the bytes that has arrived. Raises NarratorError.
+    A file whose size is not the one that was sent was put on the shelf by somebody else: it is
+    never removed, and replaced only with `replace`. `on_progress` receives the fraction of the
+    bytes that has arrived. Raises NarratorError.
     """
     _require_distinct(items)
     names = {item.name for item in items}
@@ -154,10 +156,10 @@ def deliver(
     )
     if foreign_names and not replace:
         others = f" and {pluralize(len(foreign_names) - 1, 'other')}" if foreign_names[1:] else ""
-        verb, them = ("are", "them") if foreign_names[1:] else ("is", "it")
+        verb, pronoun = ("exist", "them") if foreign_names[1:] else ("exists", "it")
         raise UsageError(
-            f"{foreign_names[0]}{others} {verb} there, and not as this delivery sent {them}: "
-            f"nothing was sent; --replace replaces {them}"
+            f"{foreign_names[0]}{others} already {verb} there, and this project did not send "
+            f"{pronoun}; nothing was sent (--replace overwrites {pronoun})"
         )
     new_items = [
         item
@@ -187,7 +189,7 @@ def deliver(
         and name not in renamed.values()
         and record.knows(name, existing_sizes[name])
     ]
-    for is_feed in (True, False):  # no feed is left that refers to what is gone
+    for is_feed in (True, False):  # no feed ever refers to a missing file
         batch = [name for name in removable_names if name.endswith(FEED_SUFFIX) == is_feed]
         if batch:
             shelf.remove(batch)
@@ -197,22 +199,22 @@ def deliver(
 
 
 def _require_distinct(items: Sequence[Item]) -> None:
-    """Raises UsageError for files that would be one on the shelf."""
+    """Raises UsageError for files that would have the same name on the shelf."""
     by_name: dict[str, Item] = {}
     for item in items:
         other = by_name.setdefault(fold_path(Path(item.name)), item)
         if other is not item:
             raise UsageError(
-                f"{other.source} and {item.source} would be the same file {item.name} there: "
-                "nothing was sent; other titles, or another `chapter_name`, tell them apart"
+                f"{other.source} and {item.source} would both be named {item.name} there; nothing "
+                "was sent: give them different titles, or change `chapter_name`"
             )
 
 
 def _find_renamed(
     names: Collection[str], existing_sizes: Mapping[str, int], record: SentRecord
 ) -> dict[str, str]:
-    """Returns the recorded names of files that are there under a new name already: a shelf that
-    ignores case takes both for one."""
+    """Returns the recorded name of each file that exists under its new name already, on a shelf
+    that ignores case."""
     recorded = {fold_path(Path(name)): name for name in record.hashes}
     renamed: dict[str, str] = {}
     for name in names:

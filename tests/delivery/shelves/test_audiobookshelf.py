@@ -129,7 +129,7 @@ def test_what_was_edited_there_stays(deliver, server, export):
     export(MANIFEST.replace("The Ferry", "The Rope").replace("A. Author", "B. Author"))
     _, said, log = deliver()
     assert "updated on the server: authors\n" in said
-    assert "left as edited on the server: title; --replace overwrites them with yours" in log
+    assert "not updated, since edited on the server: title (--replace overwrites this)" in log
     assert (metadata["title"], metadata["narrators"]) == ("My Ferry", ["Me"])
     assert "updated on the server: title, narrators" in deliver("--replace")[1]
     assert (metadata["title"], metadata["narrators"]) == ("The Rope", ["draft voice"])
@@ -144,7 +144,7 @@ def test_what_was_removed_here_is_removed_there(deliver, server, export):
     export(MANIFEST.replace("series: {name: Ferries, part: 2}\n", ""))
     _, said, log = deliver()
     assert "updated on the server: series, publisher" in said
-    assert "left as edited on the server: subtitle;" in log
+    assert "not updated, since edited on the server: subtitle" in log
     assert (metadata["series"], metadata["publisher"]) == ([], "")
     assert (metadata["subtitle"], metadata["isbn"]) == ("Mine", "123")
     deliver("--replace")
@@ -160,7 +160,7 @@ def test_chapters_that_were_edited_there_stay_unless_they_are_replaced(deliver, 
     assert "2 files sent" in said
     assert "chapters" not in said + log
     export(MANIFEST.replace("Evening", "Night"))
-    assert "left as edited on the server: chapters" in deliver()[2]
+    assert "not updated, since edited on the server: chapters" in deliver()[2]
     assert [row["title"] for row in item["media"]["chapters"]] == ["Dawn", "Evening"]
     deliver("--replace")
     assert [row["title"] for row in item["media"]["chapters"]] == ["Morning", "Night"]
@@ -193,7 +193,7 @@ def test_a_cover_that_was_changed_there_stays(deliver, server, export, finished)
     (id,) = server.items
     server.covers[id] = b"a better picture"
     export(MANIFEST)
-    assert "left as edited on the server: cover" in deliver()[2]
+    assert "not updated, since edited on the server: cover" in deliver()[2]
     assert server.covers[id] == b"a better picture"
     deliver("--replace")
     assert not server.covers
@@ -214,7 +214,7 @@ def test_a_delivery_that_was_cut_off_goes_on(deliver, server, uploads):
     server.uploads_left = uploads
     code, _, log = deliver()
     assert code == 3
-    assert "the same command goes on" in log
+    assert "run the same command again to continue" in log
     server.uploads_left = 1000
     code, said, _ = deliver()
     assert code == 0
@@ -228,7 +228,7 @@ def test_uploads_that_nobody_scanned_are_scanned_by_the_next_run(deliver, server
     monkeypatch.setattr(audiobookshelf, "SCAN_S", 0.05)
     code, _, log = deliver()
     assert code == 3
-    assert "does not show it: its log says why; then run the same command again" in log
+    assert "does not show it; see the server's log, then run the same command again" in log
     assert not server.items
     server.scans_ignored = 0
     assert deliver()[0] == 0
@@ -242,7 +242,10 @@ def test_a_book_of_others_in_the_same_folder_is_left_alone(deliver, server):
     item["media"]["metadata"]["isbn"] = "123"
     code, _, log = deliver()
     assert code == 2
-    assert f"has '{FOLDER}' already, which this project did not send: nothing was sent" in log
+    assert (
+        f"already has a book in '{FOLDER}', which this project did not send; nothing was sent"
+        in log
+    )
     assert {*server.folders[FOLDER]} == {"human.mp3", "notes.txt"}
     assert deliver("--replace")[0] == 0
     assert {*server.folders[FOLDER]} == {"notes.txt", M4B, EPUB}
@@ -256,7 +259,7 @@ def test_the_book_of_another_that_took_the_place_of_a_deleted_one_is_refused(del
     server.items = {"another": {**item, "id": "another"}}
     code, _, log = deliver()
     assert code == 2
-    assert "which this project did not send: nothing was sent" in log
+    assert "which this project did not send; nothing was sent" in log
 
 
 def test_a_book_that_was_deleted_there_is_sent_again(deliver, server):
@@ -271,13 +274,28 @@ def test_a_book_that_was_deleted_there_is_sent_again(deliver, server):
 @pytest.mark.parametrize(
     ("variable", "user", "options", "message"),
     [
-        ("a-wrong-token", "admin", (), "does not take the token in AUDIOBOOKSHELF_TOKEN: make one"),
+        (
+            "a-wrong-token",
+            "admin",
+            (),
+            "rejects the token in AUDIOBOOKSHELF_TOKEN; create",
+        ),
         ("", "admin", (), "the environment has no AUDIOBOOKSHELF_TOKEN"),
-        (None, "user", (), "is of a user who is no admin"),
-        (None, "forbidden", (), "they need the rights to upload, update and delete"),
+        (None, "user", (), "belongs to a user who is not an admin"),
+        (None, "forbidden", (), "who needs permission to upload, update and delete"),
         (None, "elsewhere", (), "sends elsewhere to example.org (301), which is not followed"),
-        (None, "admin", ("--library", "Bocks"), "no library 'Bocks' for books; there are 'Books'"),
-        (None, "admin", ("--layout", "plex"), "for Audiobookshelf, which has one layout"),
+        (
+            None,
+            "admin",
+            ("--library", "Bocks"),
+            "choose one with --library: 'Books'",
+        ),
+        (
+            None,
+            "admin",
+            ("--layout", "plex"),
+            "server has its own layout; omit the option",
+        ),
     ],
 )
 def test_what_is_wrong_is_one_line_with_what_to_do(

@@ -99,7 +99,7 @@ def test_what_is_new_is_sent_and_what_is_gone_is_removed(items, root, tmp_path):
 def test_a_delivery_that_was_cut_off_goes_on(items, root, tmp_path, monkeypatch, left):
     wanted = items(a_mp3="aa", b_mp3="bb", feed_xml="ff")
     monkeypatch.setenv("FAKE_LEFT", left)
-    with pytest.raises(EnvironmentFailed, match="the same command goes on"):
+    with pytest.raises(EnvironmentFailed, match="run the same command again to continue"):
         send(wanted, SHELF, tmp_path)
     assert "show/feed.xml" not in names(root)
     monkeypatch.delenv("FAKE_LEFT")
@@ -116,13 +116,13 @@ def test_a_layout_lies_in_its_folder(items, root, tmp_path):
 
 
 def test_a_remote_that_does_not_exist_is_named(items, root, tmp_path):
-    with pytest.raises(UsageError, match="no remote 'shlef': `rclone listremotes`"):
+    with pytest.raises(UsageError, match="no remote 'shlef'; `rclone listremotes`"):
         send(items(one_mp3="1"), rclone.RcloneShelf("shlef:show"), tmp_path)
 
 
 def test_a_machine_without_rclone_says_where_it_is(items, root, tmp_path, monkeypatch):
     monkeypatch.setenv("PATH", "")
-    with pytest.raises(EnvironmentFailed, match="rclone is not installed: https://"):
+    with pytest.raises(EnvironmentFailed, match="rclone is not installed; get it from https://"):
         send(items(one_mp3="1"), SHELF, tmp_path)
 
 
@@ -130,7 +130,7 @@ def test_a_machine_without_rclone_says_where_it_is(items, root, tmp_path, monkey
     "to", ["rclone:", "rclone:shelf", "rclone::webdav,pass=hush:x", "rclone:shelf,pass=hush:x"]
 )
 def test_a_remote_that_is_spelt_out_is_refused_and_not_repeated(to):
-    with pytest.raises(UsageError, match="takes the name of a remote") as caught:
+    with pytest.raises(UsageError, match="needs the name of a remote") as caught:
         rclone.RcloneShelf.parse(to)
     assert "hush" not in str(caught.value)
 
@@ -157,7 +157,7 @@ def test_no_secret_is_in_an_error(narrator, finished, root, monkeypatch, fault):
     (line,) = [line for line in log.splitlines() if line.startswith("error:")]
     assert line.startswith("error: rclone: ")
     assert "2026" not in line
-    assert line.endswith("; once that is mended, the same command goes on")
+    assert line.endswith("; once that is fixed, run the same command again to continue")
     build = finished.parent / "build"
     texts = [path.read_bytes() for path in build.rglob("*") if path.is_file()]
     assert "hush" not in said + log

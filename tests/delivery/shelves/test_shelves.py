@@ -116,7 +116,7 @@ def test_a_feed_without_its_episodes_is_not_sent(narrator, finished, shelf):
     (folder / "feed.xml").write_bytes(feed)
     code, _, log = narrator("deliver", finished, "--draft", "--to", shelf)
     assert code == 2
-    assert "which is not there: `narrator feed` makes it again" in log
+    assert "which does not exist; `narrator feed` makes the feed again" in log
     assert not names(shelf)
 
 
@@ -154,7 +154,7 @@ def test_a_file_of_others_is_replaced_only_when_asked(narrator, finished, shelf)
     command = ("deliver", finished, "--draft", "--to", shelf, "--layout", "plex")
     code, _, log = narrator(*command)
     assert code == 2
-    assert "not as this delivery sent it: nothing was sent; --replace replaces it" in log
+    assert "this project did not send it; nothing was sent (--replace overwrites it)" in log
     assert (shelf / BOOK).read_bytes() == b"another's"
     assert narrator(*command, "--replace")[0] == 0
     assert (shelf / BOOK).stat().st_size > 1000
@@ -172,7 +172,7 @@ def test_a_file_that_others_put_in_the_place_of_ours_stays(narrator, finished, s
     assert (shelf / BOOK).read_bytes() == b"a better recording"
     if title == "The Ferry":
         assert code == 2
-        assert "and not as this delivery sent it" in log
+        assert "already exists there, and this project did not send it" in log
     else:
         assert code == 0
         assert "removed" not in said
@@ -196,7 +196,7 @@ def test_two_files_that_would_be_one_there_are_refused(items, tmp_path, shelf):
     one, two = items(one_mp3="1", two_mp3="2")
     for name in ("Letter.mp3", "letter.mp3"):
         pair = [replace(one, name="Letter.mp3"), replace(two, name=name)]
-        with pytest.raises(UsageError, match=r"would be the same file .* nothing was sent"):
+        with pytest.raises(UsageError, match=r"would both be named .* nothing was sent"):
             send(pair, FolderShelf(shelf), tmp_path)
     assert not names(shelf)
 
@@ -282,15 +282,23 @@ def test_a_file_that_was_lost_there_is_sent_again(narrator, finished, shelf):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ((), "where to? For example: --to /srv/audiobooks --layout plex"),
-        (("--to", "nowhere"), "nowhere is no folder: make it, or mount it, first"),
-        (("--to", ".", "--layout", "plecs"), "unknown layout 'plecs'; there are audiobookshelf"),
-        (("--to", "build"), "build is in the project's own build folder: name another place"),
-        (("--to", ".", "--profile", "acx"), "--profile goes with --layout"),
-        (("--to", ".", "--layout", "plex", "--profile", "acx"), "the book is not made for 'acx'"),
+        ((), "--to is missing: name a folder, rclone:REMOTE:PATH or the address of"),
+        (("--to", "nowhere"), "--to: nowhere does not exist; create it or choose another folder"),
+        (("--to", "book.yaml"), "--to: book.yaml is not a folder; choose one"),
+        (("--to", ".", "--library", "Books"), "--library needs --to with the address of"),
+        (
+            ("--to", ".", "--layout", "plecs"),
+            "--layout: unknown layout 'plecs'; choose one",
+        ),
+        (("--to", "build"), "--to: build is inside the project's build folder; choose another"),
+        (("--to", ".", "--profile", "acx"), "--profile needs --layout; without a layout"),
+        (
+            ("--to", ".", "--layout", "plex", "--profile", "acx"),
+            "--profile: the book is not made for",
+        ),
         (
             ("--to", "calibre", "--layout", "calibre"),
-            "calibre is a library of Calibre, to which only Calibre adds books",
+            "--to: calibre is a Calibre library, to which only Calibre may add books",
         ),
     ],
 )
@@ -307,7 +315,7 @@ def test_a_wrong_command_says_what_to_do(narrator, finished, monkeypatch, argume
 def test_a_book_that_is_not_finished_names_the_command(narrator, tmp_path, shelf):
     code, _, log = narrator("deliver", books.brief(tmp_path), "--draft", "--to", shelf)
     assert code == 2
-    assert "has no finished files: `narrator render --draft` makes them" in log
+    assert "has no finished files; `narrator render --draft` makes them" in log
     assert not names(shelf)
 
 
