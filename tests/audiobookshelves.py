@@ -31,6 +31,8 @@ class Server:
     """Scans that leave out new files, as one does that its watcher has just seen."""
     scanned_chapters: list[dict[str, Any]] = field(default_factory=list)
     """Chapters that a scan sets."""
+    unread: list[str] = field(default_factory=list)
+    """Names of audio files that the next scan lists and does not read yet."""
     user: str = "admin"
     covers: dict[str, bytes] = field(default_factory=dict)
     count: int = 0
@@ -58,6 +60,11 @@ class Server:
                 }
                 self.items[item["id"]] = item
             item["media"]["chapters"] = self.scanned_chapters or item["media"]["chapters"]
+            item["media"]["audioFiles"] = [
+                {"metadata": {"filename": name}}
+                for name in files
+                if name.endswith(SOUNDS) and name not in self.unread
+            ]
             books = [f"{folder}/{name}" for name in files if name.endswith(".epub")]
             if "libraryFiles" not in item and books:
                 item["media"]["ebookFile"] = books[0]
@@ -71,6 +78,7 @@ class Server:
                 }
                 for name, (number, data) in files.items()
             ]
+        self.unread.clear()
 
     def answer(self, method: str, path: str, body: bytes, kind: str) -> tuple[int, Any]:
         if self.user == "forbidden":
@@ -129,6 +137,8 @@ class Server:
             item["media"]["metadata"] |= json.loads(body)["metadata"]
             for row in item["media"]["metadata"].get("authors", []):
                 row["id"] = f"author-{row['name']}"
+        elif (method, act) == ("POST", "chapters") and not item["media"]["audioFiles"]:
+            return 500, None
         elif (method, act) == ("POST", "chapters"):
             item["media"]["chapters"] = json.loads(body)["chapters"]
         elif (method, act) == ("POST", "cover"):

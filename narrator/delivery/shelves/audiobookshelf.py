@@ -92,7 +92,7 @@ class AudiobookshelfShelf:
     """True to overwrite files and facts that this project did not send."""
     _item: dict[str, Any] | None = field(default=None, init=False)
     """The item as it was before this delivery."""
-    _sent_sizes: dict[str, int] = field(default_factory=dict, init=False)
+    _sent_names: set[str] = field(default_factory=set, init=False)
 
     @classmethod
     def open(
@@ -138,7 +138,7 @@ class AudiobookshelfShelf:
         for item in items:
             upload = _multipart(fields, "0", item.name, item.source)
             self.library.server.call("POST", "/api/upload", upload)
-            self._sent_sizes[item.name] = item.size
+            self._sent_names.add(item.name)
             on_sent(item)
 
     def remove(self, names: Sequence[str]) -> None:
@@ -156,10 +156,9 @@ class AudiobookshelfShelf:
         item = self._scan() if is_unread or self._item is None else self._item
         self._note("item", str(item["id"]))
         if is_unread and not item["media"].get("ebookFile"):
-            for file in item.get(
-                "libraryFiles", []
-            ):  # one that replaced another is only supplementary
-                if file["metadata"]["filename"] in self._sent_sizes and file.get("isSupplementary"):
+            for file in item.get("libraryFiles", []):
+                is_ours = file["metadata"]["filename"] in self.record.sizes
+                if is_ours and file.get("isSupplementary"):  # since it replaced another
                     ino = quote(str(file["ino"]), safe="")
                     self.library.server.call("PATCH", f"/api/items/{_id(item)}/ebook/{ino}/status")
         known_facts = _metadata(facts) | ({"chapters": _chapter_rows(marks)} if marks else {})
@@ -251,7 +250,8 @@ class AudiobookshelfShelf:
         for row in self._list_items(missing_item["relPath"]):
             item = self.library.server.find(f"/api/items/{_id(row)}?expanded=1") or {}
             sizes = {name: size for name, (size, _) in _files(item).items()}
-            if not item.get("isMissing") and self.record.sizes.items() <= sizes.items():
+            is_other = row["id"] != missing_item["id"] and not item.get("isMissing")
+            if is_other and self.record.sizes.items() <= sizes.items():
                 unread = {name: fact for name, fact in self.record.facts.items() if name == _UNREAD}
                 self.record.facts = {"item": str(item["id"]), **unread}
                 return item
@@ -290,13 +290,15 @@ class AudiobookshelfShelf:
                 scan = f"items/{_id(item)}" if item else f"libraries/{self.library.id}"
                 server.call("POST", f"/api/{scan}/scan")
                 item = self._find_item()
-            files = _files(item) if item else {}
+            files, audio_names = (_files(item), _audio_names(item)) if item else ({}, set[str]())
             unread_names = [
                 name
-                for name, size in self._sent_sizes.items()
-                if name not in files or files[name][0] != size or files[name] == old_files.get(name)
+                for name, size in self.record.sizes.items()
+                if files.get(name, (0, 0))[0] != size
+                or (name in self._sent_names and files[name] == old_files.get(name))
+                or (name.endswith(OUTPUT_SUFFIXES) and name not in audio_names)
             ]
-            if item and not unread_names:
+            if item and not item.get("isMissing") and not unread_names:
                 return item
             if time.monotonic() > deadline:
                 for name in unread_names:
@@ -350,10 +352,10 @@ def open_library(to: str, library_name: str) -> Library:
     book_libraries = [row for row in libraries if row.get("mediaType") == "book"]
     chosen = [row for row in book_libraries if library_name in ("", row.get("name"), row["id"])]
     if len(chosen) != 1:
-        names = ", ".join(repr(row.get("name", "")) for row in book_libraries)
+        choices = ", ".join(repr(row.get("name", "")) for row in book_libraries)
         problem = f"no library {library_name!r} of books" if library_name else "several libraries"
         raise UsageError(
-            f"{address} has {problem}; choose one with --library: {names}"
+            f"{address} has {problem}; choose one with --library: {choices}"
             if book_libraries
             else f"{address} has no library of books; create one there first"
         )
@@ -451,6 +453,11 @@ def _files(item: Mapping[str, Any]) -> dict[str, tuple[int, float]]:
         )
         for file in item.get("libraryFiles", [])
     }
+
+
+def _audio_names(item: Mapping[str, Any]) -> set[str]:
+    """Returns the names of the files that an item plays."""
+    return {file["metadata"]["filename"] for file in item["media"].get("audioFiles", [])}
 
 
 def _metadata(facts: BookFacts) -> dict[str, Any]:

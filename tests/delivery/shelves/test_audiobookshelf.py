@@ -235,6 +235,31 @@ def test_uploads_that_nobody_scanned_are_scanned_by_the_next_run(deliver, server
     assert len(server.items) == 1
 
 
+def test_chapters_wait_until_the_sound_is_read(deliver, server, monkeypatch):
+    monkeypatch.setattr(audiobookshelf, "_RESCAN_POLLS", 1)
+    server.unread = [M4B]
+    assert deliver()[0] == 0
+    (item,) = server.items.values()
+    assert [row["title"] for row in item["media"]["chapters"]] == ["Morning", "Evening"]
+
+
+def test_an_item_that_is_back_while_it_is_looked_for_is_the_same(deliver, server, monkeypatch):
+    deliver()
+    (item,) = server.items.values()
+    item["media"]["metadata"]["title"] = "Mine"
+    item["isMissing"] = True
+    list_items = audiobookshelf.AudiobookshelfShelf._list_items
+
+    def scan_and_list(shelf, folder):
+        server.scan()
+        return list_items(shelf, folder)
+
+    monkeypatch.setattr(audiobookshelf.AudiobookshelfShelf, "_list_items", scan_and_list)
+    assert deliver()[0] == 0
+    assert not item["isMissing"]
+    assert item["media"]["metadata"]["title"] == "Mine"
+
+
 def test_a_book_of_others_in_the_same_folder_is_left_alone(deliver, server):
     server.folders[FOLDER] = {"human.mp3": (1, b"sound"), "notes.txt": (2, b"text")}
     server.scan()
