@@ -124,24 +124,26 @@ def page() -> str:
         parts.append(f"```text\n{entry.usage}\n```\n")
         parts += [f"{_prose(paragraph)}\n" for paragraph in entry.paragraphs]
         if entry.rows:
-            parts.append(_table(entry.rows))
+            parts.append(_table(entry.rows, "name"))
         if entry.has_project:
             parts.append("Also takes the [options of a project](#options-of-a-project).\n")
     parts.append("## Options of a project\n\nEvery command that works on a book takes these.\n")
-    parts.append(_table(project_rows()))
-    for title, rows in (
-        ("Exit codes", exit_codes()), ("Environment", VARIABLES), ("Files", FILES)
-    ):  # fmt: skip
-        parts.append(f"## {title}\n")
-        parts.append(_table(list(rows.items())))
+    parts.append(_table(project_rows(), "name"))
+    for title, name, rows in (
+        ("Exit codes", "code", exit_codes()),
+        ("Environment", "variable", VARIABLES),
+        ("Files", "file", FILES),
+    ):
+        parts += [f"## {title}\n", _table(list(rows.items()), name)]
     return "\n".join(parts)
 
 
-def _table(rows: Sequence[tuple[str, str]]) -> str:
-    cells = [
-        (f"`{name}`".replace("|", r"\|"), _prose(text).replace("|", r"\|")) for name, text in rows
-    ]
-    return "\n".join(["| | |", "|---|---|", *(f"| {a} | {b} |" for a, b in cells)]) + "\n"
+def _table(rows: Sequence[tuple[str, str]], name: str) -> str:
+    cells = [(f"`{code}`", _prose(text)) for code, text in rows]
+    lines = [" | ".join(cell.replace("|", r"\|") for cell in row) for row in cells]
+    return (
+        "\n".join([f"| {name} | meaning |", "|---|---|", *(f"| {line} |" for line in lines)]) + "\n"
+    )
 
 
 def _prose(text: str) -> str:
