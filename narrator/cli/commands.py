@@ -27,6 +27,8 @@ class Command(TyperCommand):
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
         parameters = super().get_params(ctx)
         for parameter in parameters:
+            if isinstance(parameter, TyperArgument) and parameter.metavar is None:
+                parameter.metavar = parameter.name.upper() + "..." * (parameter.nargs == -1)
             if isinstance(parameter, TyperOption) and parameter.metavar is None:
                 parameter.metavar = _value_name(parameter)
         return parameters
@@ -45,7 +47,7 @@ class Command(TyperCommand):
             name, text = record
             text = re.sub(r"(\d[\d.]*)<=x<=(\d[\d.]*)", r"\1 to \2", text).replace("x>=", "from ")
             if isinstance(parameter, TyperArgument):
-                name = parameter.metavar or _usage_of(parameter).strip("[]")
+                name = parameter.display_name_raw
                 rows["Arguments"].append((name, text.removesuffix("[required]").rstrip()))
             else:
                 rows["Options"].append((name, text))
@@ -59,10 +61,8 @@ class Command(TyperCommand):
 
 
 def _usage_of(argument: TyperArgument) -> str:
-    if argument.metavar is not None:
-        return argument.metavar
-    name = argument.name.upper() + "..." * (argument.nargs == -1)
-    return name if argument.required else f"[{name}]"
+    name = argument.display_name_raw
+    return name if argument.required or "[" in name else f"[{name}]"
 
 
 def _value_name(option: TyperOption) -> str | None:
