@@ -65,12 +65,12 @@ FIGURES = (
         "A chapter. Each speaker has a colour, in the text and in the waveform.",
     ),
     Figure(
-        STUDIO, "## What you change", 4,
+        STUDIO, "### Speakers and cast", 2,
         {"cast.webp": "The panel Cast: four speakers, with their shares of the book and voices"},
         "The panel Cast.",
     ),
     Figure(
-        STUDIO, "## What you change", 10,
+        STUDIO, "### Retakes and comparisons", 2,
         {"comparison.webp": "Two takes of a line with their spectrograms, and buttons that say "
          "which is better"},
         "Two takes, compared at the same loudness.",
