@@ -111,7 +111,7 @@ def deliver(
 def _deliver_to_server(
     book: Path, to: str, library_name: str, profile: str, *, replace: bool
 ) -> None:
-    """Sends a book to a library of Audiobookshelf. Raises EnvironmentFailed, UsageError."""
+    """Sends a book to an Audiobookshelf server. Raises EnvironmentFailed, UsageError."""
     from narrator.delivery.finish import book_facts
     from narrator.delivery.shelves import audiobookshelf, layouts, sending
 

@@ -238,7 +238,7 @@ class AudiobookshelfShelf:
             item = server.find(f"/api/items/{quote(id, safe='')}?expanded=1")
             if item is not None and item.get("libraryId") == self.library.id:
                 return (item.get("isMissing") and self._find_moved(item)) or item
-            self.record.facts, self.record.hashes = {}, {}  # it was deleted on the server
+            self.record.clear()  # the item was deleted on the server
         for row in self._list_items("/".join(self.parts)):
             if row.get("folderId") in (None, self.library.folder_id):
                 return server.find(f"/api/items/{_id(row)}?expanded=1")

@@ -100,6 +100,10 @@ class SentRecord:
         sha256 = self.hashes.get(name)
         return sha256 == "" or (sha256 is not None and self.sizes.get(name) == size)
 
+    def clear(self) -> None:
+        """Removes all rows."""
+        self.hashes, self.sizes, self.facts = {}, {}, {}
+
     def forget(self, names: Iterable[str]) -> None:
         """Removes rows, and saves."""
         for name in names:

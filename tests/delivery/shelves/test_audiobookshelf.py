@@ -287,13 +287,16 @@ def test_the_book_of_another_that_took_the_place_of_a_deleted_one_is_refused(del
     assert "which this project did not send; nothing was sent" in log
 
 
-def test_a_book_that_was_deleted_there_is_sent_again(deliver, server):
+@pytest.mark.parametrize("title", ["The Ferry", "The Rope"])
+def test_a_book_that_was_deleted_there_is_sent_again(deliver, server, export, title, monkeypatch):
+    monkeypatch.setattr(audiobookshelf, "SCAN_S", 5.0)
     deliver()
     server.items.clear()
     server.folders.clear()
+    export(MANIFEST.replace("The Ferry", title))
     assert deliver()[0] == 0
     (item,) = server.items.values()
-    assert item["media"]["metadata"]["title"] == "The Ferry"
+    assert item["media"]["metadata"]["title"] == title
 
 
 @pytest.mark.parametrize(
