@@ -44,7 +44,7 @@ HEAD = """\
 Every command with its arguments and options, as `--help` prints them. This page is made from the \
 program by `make docs`, and so is the manual page, `man narrator`.
 
-**Completion.** `narrator --install-completion` has bash (4.4 or newer), zsh or fish complete \
+**Completion.** `narrator --install-completion` has bash, zsh or fish complete \
 commands and options, chapters, speakers, voices, engines, models and profiles, of the book that \
 the command line names or the one in the current folder. Chunks are completed as the last render \
 listed them, chapter by chapter, so not before the first render; zsh and fish show their first \

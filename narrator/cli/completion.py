@@ -57,11 +57,12 @@ class _Bash(_Shell):
     name = "bash"
     source_template = """\
 _narrator_completion() {
-    local IFS=$'\\n'
-    COMPREPLY=($(%(line)s="${COMP_LINE:0:COMP_POINT}" %(instruction)s "$1" 2>/dev/null)) ||
-        compopt -o default
+    local IFS=$'\\n' line="${COMP_LINE:0:COMP_POINT}"
+    COMPREPLY=($(%(line)s="$line" %(instruction)s "${1/#~/$HOME}" 2>/dev/null)) ||
+        compopt -o default 2>/dev/null
 }
-complete -o nosort -F _narrator_completion narrator 2>/dev/null # bash 4.4 or newer
+complete -o nosort -F _narrator_completion narrator 2>/dev/null ||
+    complete -o default -F _narrator_completion narrator # bash before 4.4
 """
 
     def format_completion(self, item: CompletionItem) -> str:
@@ -76,7 +77,7 @@ class _Zsh(_Shell):
 _narrator() {
     local output line
     local -a values texts options
-    output=$(%(line)s="${words[1,CURRENT]}" %(instruction)s "${words[1]}" 2>/dev/null)
+    output=$(%(line)s="${words[1,CURRENT]}" %(instruction)s ${~words[1]} 2>/dev/null)
     (( $? == 0 )) || { _files; return }
     [[ -n $output ]] || return 1
     values=("${(@)${(@f)output}%%%%$'\\t'*}")
@@ -100,7 +101,8 @@ class _Fish(_Shell):
     source_template = """\
 function __narrator_completion
     set -l line (commandline -cp | string collect)
-    set -l candidates (env %(line)s=$line %(instruction)s narrator 2>/dev/null)
+    set -l program (string replace -r '^~' $HOME (commandline -opc)[1])
+    set -l candidates (env %(line)s=$line %(instruction)s $program 2>/dev/null)
     and printf '%%s\\n' $candidates
     or __fish_complete_path (commandline -ct)
 end
