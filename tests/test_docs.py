@@ -28,6 +28,7 @@ PAGES = [
     *(
         ROOT / f"docs/{name}.md"
         for name in (
+            "installing",
             "first-book",
             "manuscripts",
             "extending",
