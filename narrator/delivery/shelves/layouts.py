@@ -155,7 +155,8 @@ def mirror(book: RenderedBook) -> list[Item]:
             and not any(part.startswith(".") for part in path.relative_to(root).parts)
         ]
     outputs = products.open_output_manifest(book.folders)
-    made_paths = {path for path, _ in outputs.finished()}
+    # a feed that is gone was dropped; any other file is missing
+    made_paths = {path for path, entry in outputs.finished() if not entry.is_feed}
     made_paths |= {path for path in paths if outputs.lists(path)}
     if not any(path.suffix in OUTPUT_SUFFIXES for path in made_paths):
         raise _nothing_finished(book)

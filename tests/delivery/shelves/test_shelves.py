@@ -93,6 +93,18 @@ def test_an_altered_feed_names_its_own_command(narrator, finished, shelf):
     assert "feed.xml: altered since it was made; nothing was sent: `narrator feed` makes" in log
 
 
+def test_a_feed_that_the_user_deletes_is_removed_there(narrator, finished, shelf):
+    folder = finished.parent / "build/draft"
+    facts = ("--base-url", "https://example.org/", "--description", "A story.")
+    narrator("feed", folder, "--draft", *facts)
+    narrator("deliver", finished, "--draft", "--to", shelf)
+    (folder / "feed.xml").unlink()
+    code, said, _ = narrator("deliver", finished, "--draft", "--to", shelf)
+    assert code == 0
+    assert "feed.xml  removed: no longer part of the delivery" in said
+    assert "feed.xml" not in names(shelf)
+
+
 def test_a_feed_that_is_older_than_its_episodes_is_named(narrator, finished, shelf):
     folder = finished.parent / "build/draft"
     facts = ("--base-url", "https://example.org/", "--description", "A story.")
