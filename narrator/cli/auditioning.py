@@ -60,7 +60,7 @@ def design(
     replacing: Replace = False,
     project: ProjectFolder = None,
 ) -> None:
-    """Make a voice from a description: renders some candidates and keeps the best."""
+    """Make a voice from a description. Renders some candidates and keeps the best."""
     from narrator.cast import auditions, presets
     from narrator.engines.voice import Voice
 

@@ -94,7 +94,7 @@ def find_cast(
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Find the characters of a book, and the speaker of each quotation."""
+    """Find the characters of a book, and who says each quotation."""
     from narrator.cli import review as review_command
     from narrator.project.load import load
 

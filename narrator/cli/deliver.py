@@ -65,8 +65,7 @@ def deliver(
         bool, typer.Option("--replace", help="Overwrite what this project did not send.")
     ] = False,
 ) -> None:
-    """Send finished files that are new or have changed to a folder or a server. Nothing is rendered
-    or exported."""
+    """Send new and changed files to a folder or a server. Nothing is rendered or exported."""
     from narrator.delivery.shelves import layouts, sending
 
     chosen_layout = _find_layout(layout)

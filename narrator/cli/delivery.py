@@ -45,7 +45,7 @@ def verify(
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Measure finished files and compare them with a profile; in folders, find files that are
+    """Measure finished files and compare them with a profile. In folders, finds files that are
     missing, duplicate or of another book. Exit code 1: something fails; 2: a file cannot be
     read."""
     from narrator.delivery import postflight

@@ -103,8 +103,8 @@ def doctor(
     tls: Tls = None,
     insecure: Insecure = False,
 ) -> None:
-    """Check whether this machine, its speech server or its cluster can render. Exit code 0: it can;
-    3: it cannot; 2: there is no such book."""
+    """Check whether this machine can render. If a speech server or a cluster speaks, checks those.
+    Exit code 0: a render can run; 3: it cannot; 2: there is no such book."""
     from narrator.project.place import manifest_at
 
     if book is not None:

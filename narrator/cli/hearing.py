@@ -85,8 +85,8 @@ def hear(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Check by speech recognition that takes say their text, and find when each word is said. Exit
-    code 1: some do not, and are doubtful from now on."""
+    """Check takes by speech recognition, and time their words. Exit code 1: some takes do not say
+    their text, and are doubtful from now on."""
     from narrator.pipeline import recordings
     from narrator.pipeline.options import RenderOptions
     from narrator.project.other_engine import chosen_engine

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from narrator.engines.spec import EngineSpec
 
 models_app = Commands(
-    help="The models on this machine: list, fetch, convert and measure them.",
+    help="List, fetch, convert and measure models.",
     no_args_is_help=True,
     rich_markup_mode=None,
 )
@@ -154,7 +154,7 @@ def pull(
         ),
     ] = None,
 ) -> None:
-    """Fetch a model from the hub, or resume it; on a small machine, convert it to 8 bits.
+    """Fetch a model from the hub, or resume fetching it. A small machine converts it to 8 bits.
 
     Language models for `narrator cast --model` are fetched likewise, and so are recognisers:
     `recogniser`, or a name of Whisper's, as small.en.
@@ -313,7 +313,7 @@ def measure(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Measure how early a model stops by itself, for `engine.earliest_stop`."""
+    """Measure how early a model stops by itself. The figures are for `engine.earliest_stop`."""
     from narrator.cast import presets
     from narrator.cli.voices import find_project_root
     from narrator.errors import UsageError

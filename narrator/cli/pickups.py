@@ -51,7 +51,7 @@ def flag(
     ] = "",
     done: Annotated[bool, typer.Option("--done", help="Mark its pickups as done.")] = False,
 ) -> None:
-    """Add a place to the list of pickups, to be spoken again or mended."""
+    """Put a place on the list of pickups. It is to be spoken again or mended."""
     from narrator.pipeline import pickups
 
     if not (note.strip() or done):

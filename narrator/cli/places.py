@@ -49,7 +49,7 @@ def where(
     book: BookOption = None,
     as_json: AsJson = False,
 ) -> None:
-    """Show what is spoken at a time and where it is written, or when chunks are heard."""
+    """Find what is spoken at a time, or when chunks are heard. Shows where it is written."""
     if heard := find_by_time(words, book):
         _print_heard(*heard, as_json)
         return

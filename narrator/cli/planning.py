@@ -364,8 +364,8 @@ def status(
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Show the state of a book: takes, chunks given up or doubtful, finished files, and what was
-    altered on disk."""
+    """Show the state of a book: takes, chunks and finished files. Names chunks that are doubtful or
+    given up, and what was altered on disk."""
     planned = load_plan(book)
     if steadiness:
         from narrator.cli.steadiness import measure_steadiness, print_steadiness, steadiness_json
@@ -507,8 +507,8 @@ def why(
     book: BookOption = None,
     as_json: AsJson = False,
 ) -> None:
-    """Explain why chunks will or will not be rendered, and what goes into them. With --json: an
-    object for one chunk, a list for several."""
+    """Explain why chunks will or will not be rendered. Shows what goes into their takes. With
+    --json: an object for one chunk, a list for several."""
     from narrator.delivery import layout
     from narrator.pipeline import book_plan
 

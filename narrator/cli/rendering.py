@@ -86,7 +86,7 @@ def render(
 @app.command()
 def export(book: Book = Path("book.yaml"), chapter: Chapters = None,
            as_json: AsJson = False) -> None:  # fmt: skip
-    """Assemble and encode what is already rendered, without speaking anything."""
+    """Assemble and encode what is already rendered. Nothing is spoken."""
     from narrator.pipeline.options import RenderOptions
 
     options = RenderOptions(chapters=tuple(chapter or ()), cluster=make_cluster_options("none"))

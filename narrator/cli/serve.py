@@ -73,7 +73,7 @@ def serve(
         typer.Option("--most", min=1, max=4096, help="The most texts at a time; more are refused."),
     ] = 128,
 ) -> None:
-    """Serve speech to other programs, with the API of OpenAI's speech server."""
+    """Serve speech to other programs. The API is that of OpenAI's speech server."""
     from narrator import serve as room
 
     room.require()

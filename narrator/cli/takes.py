@@ -46,8 +46,8 @@ def list_takes(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """List all tries of chunks, good and bad, with what the checks measured. With --json: an object
-    for one chunk, a list for several."""
+    """List all tries of chunks, good and bad. Shows what the checks measured. With --json: an
+    object for one chunk, a list for several."""
     from narrator.pipeline import book_plan, retakes
 
     names, book_path = parse_chunks(chunks, book)
@@ -294,7 +294,7 @@ def unpin(
         bool, typer.Option("--lost", help="Remove pins whose text is no longer in the book.")
     ] = False,
 ) -> None:
-    """Remove the pins of chunks, so that their takes follow the manifest again."""
+    """Remove the pins of chunks. Their takes follow the manifest again."""
     from narrator.pipeline.jobs.protocol import Job
 
     names, book_path = split_arguments(chunks or (), book)

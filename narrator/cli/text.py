@@ -75,7 +75,7 @@ def check(
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Check the manifest and all text of a book; show its length and what is left out."""
+    """Check the manifest and all text of a book. Shows its length and what is left out."""
     from narrator.pipeline import book_engines, checking
     from narrator.pipeline.manuscript import read_manuscript
 

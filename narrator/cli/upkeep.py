@@ -16,8 +16,8 @@ def gc(
     book: Book = Path("book.yaml"),
     delete: Annotated[bool, typer.Option("--delete", help="Delete them.")] = False,
 ) -> None:
-    """List takes that no manifest in the folder uses, and superseded files; `--delete` removes
-    them."""
+    """List takes and files that are no longer used. These are takes that no manifest in the folder
+    refers to, and superseded files; `--delete` removes them."""
     from narrator.delivery import output_manifest
     from narrator.pipeline import upkeep
     from narrator.project import load

@@ -44,7 +44,8 @@ _AUTOMATIC_CUT = "auto"
 
 voices = Commands(
     cls=_VoiceCommands,
-    help="Voices to narrate with: from clips with their transcripts, or from descriptions.",
+    help="List, make and audition voices. A voice is made from a clip with its transcript, or "
+    "from a description.",
     no_args_is_help=True,
     rich_markup_mode=None,
 )
@@ -120,7 +121,7 @@ class NewVoice:
 
 @voices.command("list")
 def list_(project: ProjectFolder = None, as_json: AsJson = False) -> None:
-    """List the voices of this project, of the library and of the engine."""
+    """List the voices of the project, the library and the engine."""
     from narrator.cast import presets
     from narrator.engines.registry import ENGINES
 
@@ -363,7 +364,7 @@ def rights(
     ] = None,
     project: ProjectFolder = None,
 ) -> None:
-    """Note the origin of a voice's recording, and the consent to its use."""
+    """Note the origin of a recording, and the consent to its use."""
     from narrator.cast import presets
 
     path = presets.find(name, find_project_root(project))
@@ -402,7 +403,8 @@ def copy(
     replacing: Replace = False,
     project: ProjectFolder = None,
 ) -> None:
-    """Write a voice to a .voice file, for `voices add` in another project or on another machine."""
+    """Write a voice to a .voice file. `voices add` imports it into another project, or on another
+    machine."""
     from narrator import files
     from narrator.cast import presets
 
