@@ -9,7 +9,7 @@ import subprocess
 import zipfile
 from collections.abc import Mapping
 from dataclasses import replace
-from itertools import pairwise
+from itertools import groupby, pairwise
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
@@ -40,6 +40,7 @@ TAGS = BookFacts(
 )
 STAMP = '<meta property="dcterms:modified">2026-01-01T00:00:00Z</meta>'
 NS = {"s": "http://www.w3.org/ns/SMIL", "o": "http://www.idpf.org/2007/opf"}
+EPUB = "http://www.idpf.org/2007/ops"
 
 
 # -- reading a read-along book ---------------------------------------------------------------------
@@ -304,6 +305,30 @@ def test_the_package_says_who_reads_and_what_lights(tmp_path: Path) -> None:
     assert f".{active.text} {{".encode() in styles[0]
     assert book.opf.xpath("string(//*[local-name()='title'])") == "The Sea Door 🚪"
     assert book.opf.xpath("string(//*[local-name()='identifier'])") == "urn:isbn:9783161484100"
+
+
+def test_the_package_names_subtitle_and_series(tmp_path: Path) -> None:
+    tags = replace(TAGS, subtitle="A Tale", series="Doors", part="2.5")
+    book, _ = make(tmp_path, chapters(), tags=tags)
+    titles = {t.get("id"): t.text for t in book.opf.iter("{*}title")}
+    kinds = {m.text: titles[m.get("refines")[1:]] for m in book.metas("title-type")}
+    assert kinds == {"main": TAGS.title, "subtitle": "A Tale"}
+    (series,) = book.metas("belongs-to-collection")
+    assert series.text == "Doors"
+    facts = {m.get("property"): m.text for m in book.opf.xpath("//*[@refines='#series']")}
+    assert facts == {"collection-type": "series", "group-position": "2.5"}
+
+
+def test_a_plain_book_begins_with_its_cover_and_title(tmp_path: Path) -> None:
+    cover = tmp_path / "c.png"
+    cover.write_bytes(PNG)
+    book, _ = make(tmp_path, chapters(), tags=replace(TAGS, subtitle="A Tale", cover=cover))
+    first = book.opf.find(".//o:spine/o:itemref", NS).get("idref")
+    assert book.items[first].get("media-overlay") is None
+    shown = etree.fromstring(book.files["EPUB/" + book.items[first].get("href")])
+    assert shown.xpath("//*[local-name()='img']/@src") == ["cover.png"]
+    texts = ["".join(e.itertext()) for e in shown.iterfind(".//{*}section/*")]
+    assert texts == ["", TAGS.title, "A Tale", "Jane Roe, 安部"]
 
 
 def test_right_to_left_books_are(tmp_path: Path) -> None:
@@ -581,7 +606,8 @@ def test_every_overlay_says_which_element_it_reads(tmp_path: Path) -> None:
             if not name.endswith(".smil"):
                 continue
             (seq,) = etree.fromstring(book.files[name]).iterfind(".//s:seq", NS)
-            target = seq.get("{http://www.idpf.org/2007/ops}textref")
+            assert seq.get(f"{{{EPUB}}}type") == "chapter"
+            target = seq.get(f"{{{EPUB}}}textref")
             document, _, fragment = target.partition("#")
             shown = etree.fromstring(book.files[book.named(name, document)])
             assert len(shown.xpath(f"//*[@id='{fragment}']")) == 1
@@ -596,20 +622,13 @@ def by_sentence(book: Book) -> list[tuple[str, list[str]]]:
     for document, rows in book.overlays().items():
         shown = etree.fromstring(book.files[document])
         texts = {e.get("id"): " ".join("".join(e.itertext()).split()) for e in shown.iter("{*}*")}
-        words = {row[0]: row[1] for row in rows}
-        (smil,) = (
-            etree.fromstring(book.files[book.named(book.opf_name, overlay.get("href"))])
-            for item in book.items.values()
-            if book.named(book.opf_name, item.get("href")) == document
-            for overlay in [book.items[item.get("media-overlay")]]
-        )
-        for seq in smil.iterfind(".//s:seq/s:seq", NS):
-            _, _, sentence = seq.get("{http://www.idpf.org/2007/ops}textref").partition("#")
-            lit = [t.get("src").partition("#")[2] for t in seq.iterfind("s:par/s:text", NS)]
-            assert lit
-            inside = shown.xpath(f"//*[@id='{sentence}']//*/@id")
-            assert set(lit) <= set(inside)
-            found.append((texts[sentence], [" ".join(words[id].split()) for id in lit]))
+        words = {row[0]: " ".join(row[1].split()) for row in rows if "-w" in row[0]}
+        parents = {
+            id: shown.xpath(f"string(//*[@id='{id}']/ancestor::*[local-name()='span'][@id][1]/@id)")
+            for id in words
+        }
+        for sentence, ids in groupby(words, key=parents.__getitem__):
+            found.append((texts[sentence], [words[id] for id in ids]))
     return found
 
 

@@ -63,8 +63,6 @@ class SyncPoint(NamedTuple):
     id: str
     start: float
     stop: float
-    within: str = ""
-    """Id of its sentence's element, for a word."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -602,9 +600,7 @@ def _insert_spans(
                     (word_piece[0], 3, f'<span id="{word_id}">'),
                     (word_piece[1], 0, "</span>"),
                 ]
-                mark = SyncPoint(
-                    unit.chapter, page.name, word_id, word_begin, word_end, sentence_id
-                )
+                mark = SyncPoint(unit.chapter, page.name, word_id, word_begin, word_end)
                 marks.append((span.unit, mark))
     return [mark for _, mark in sorted(marks, key=lambda pair: pair[0])]
 

@@ -197,18 +197,15 @@ def _build_overlay(
     body = etree.SubElement(root, f"{{{_SMIL}}}body")
     # checkers of EPUB 3.2 and before require a fragment: the first highlighted element
     first = f"{page}#{clips[0][0].id}"
-    seq = etree.SubElement(body, f"{{{_SMIL}}}seq", {f"{{{_EPUB_OPS}}}textref": first, "id": "all"})
-    played_ms, within, parent = 0, "", seq  # `within` is the id of the current sentence
+    # one level, and of this type: Storyteller's readers find no clips in other containers
+    attributes = {f"{{{_EPUB_OPS}}}textref": first, f"{{{_EPUB_OPS}}}type": "chapter", "id": "all"}
+    seq = etree.SubElement(body, f"{{{_SMIL}}}seq", attributes)
+    played_ms = 0
     for mark, start, stop in clips:
         start_ms, stop_ms = round(start * 1000), round(stop * 1000)
         if start_ms >= stop_ms:
             continue
-        if mark.within != within:
-            within, parent = mark.within, seq
-            if within:
-                attributes = {f"{{{_EPUB_OPS}}}textref": f"{page}#{within}", "id": f"q-{within}"}
-                parent = etree.SubElement(seq, f"{{{_SMIL}}}seq", attributes)
-        par = etree.SubElement(parent, f"{{{_SMIL}}}par", id=f"p-{mark.id}")
+        par = etree.SubElement(seq, f"{{{_SMIL}}}par", id=f"p-{mark.id}")
         etree.SubElement(par, f"{{{_SMIL}}}text", src=f"{page}#{mark.id}")
         etree.SubElement(
             par,
@@ -321,13 +318,32 @@ def _build_plain_book(
     if cover is not None:
         cover_name = f"cover.{'jpg' if cover.kind == 'jpeg' else cover.kind}"
         members[f"EPUB/{cover_name}"] = cover.data
+    members["EPUB/title.xhtml"] = _build_title_page(tags, language, cover_name)
     members["EPUB/package.opf"] = _build_plain_package(
-        [page for page, _ in page_titles],
+        ["title.xhtml", *(page for page, _ in page_titles)],
         tags,
         language,
         (cover_name, cover.mime) if cover else None,
     )
     return MarkedBook(members, "EPUB/package.opf", marks, "read-along/")
+
+
+def _build_title_page(tags: BookFacts, language: str, cover_name: str) -> bytes:
+    """Builds a page with the cover, the title and the authors.
+
+    It comes first: foliate-js does not highlight the first page of a book.
+    """
+    document, body = _new_document(tags.title, language)
+    section = etree.SubElement(
+        body, f"{{{_XHTML}}}section", {f"{{{_EPUB_OPS}}}type": "titlepage"}
+    )
+    if cover_name:
+        picture = {"src": cover_name, "alt": "", "style": "max-width: 100%; max-height: 60vh"}
+        etree.SubElement(etree.SubElement(section, f"{{{_XHTML}}}p"), f"{{{_XHTML}}}img", picture)
+    etree.SubElement(section, f"{{{_XHTML}}}h1").text = tags.title
+    for text in filter(None, (tags.subtitle, tags.author)):
+        etree.SubElement(section, f"{{{_XHTML}}}p").text = text
+    return _serialize_page(document)
 
 
 def _build_page(
@@ -390,9 +406,7 @@ def _fill_line(
             ]
             position = word.last
             begin_seconds = unit.start if number == 1 else word.start
-            marks.append(
-                SyncPoint(unit.chapter, document, word_id, begin_seconds, word.stop, sentence_id)
-            )
+            marks.append(SyncPoint(unit.chapter, document, word_id, begin_seconds, word.stop))
         _append_text(span, line.text[position : unit.first + len(visible_text)])
         position = unit.first + len(visible_text)
         if not unit.words:
@@ -469,7 +483,8 @@ def _build_plain_package(
 
     isbn = f"urn:isbn:{tags.isbn.replace('-', '')}" if tags.isbn else ""
     add_metadata("identifier", isbn or _identifier(tags), "id")
-    add_metadata("title", tags.title)
+    add_metadata("title", tags.title, "title")
+    add_metadata("title", tags.subtitle, "subtitle")
     add_metadata("language", language)
     for author in tags.authors:
         add_metadata("creator", author)
@@ -477,8 +492,20 @@ def _build_plain_package(
     add_metadata("date", tags.date)
     add_metadata("description", tags.description)
     add_metadata("rights", tags.copyright)
-    modified = etree.SubElement(metadata, f"{{{_OPF}}}meta", property="dcterms:modified")
-    modified.text = _MODIFIED
+
+    def meta(property: str, text: str, **attributes: str) -> None:
+        etree.SubElement(metadata, f"{{{_OPF}}}meta", attributes, property=property).text = text
+
+    meta("dcterms:modified", _MODIFIED)
+    meta("title-type", "main", refines="#title")
+    if tags.subtitle:
+        meta("title-type", "subtitle", refines="#subtitle")
+    if tags.series:
+        meta("belongs-to-collection", tags.series, id="series")
+        meta("collection-type", "series", refines="#series")
+        if tags.part:
+            meta("group-position", tags.part, refines="#series")
+    meta("schema:accessMode", "textual")
     manifest = etree.SubElement(opf, f"{{{_OPF}}}manifest")
 
     def add_manifest_item(id: str, href: str, kind: str, properties: str = "") -> None:
@@ -491,9 +518,9 @@ def _build_plain_package(
         add_manifest_item("cover", *cover, "cover-image")
     attributes = {"page-progression-direction": "rtl"} if is_right_to_left(language) else {}
     spine = etree.SubElement(opf, f"{{{_OPF}}}spine", attributes)
-    for number, name in enumerate(pages, 1):
-        add_manifest_item(f"chapter-{number}", name, "application/xhtml+xml")
-        etree.SubElement(spine, f"{{{_OPF}}}itemref", idref=f"chapter-{number}")
+    for number, name in enumerate(pages):
+        add_manifest_item(f"page-{number}", name, "application/xhtml+xml")
+        etree.SubElement(spine, f"{{{_OPF}}}itemref", idref=f"page-{number}")
     return _serialize(opf)
 
 
