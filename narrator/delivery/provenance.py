@@ -87,6 +87,20 @@ def as_comment(mark: Mapping[str, str]) -> str:
     return "; ".join(f"{name}: {text}" for name, text in mark.items())
 
 
+def as_xmp(mark: Mapping[str, str]) -> str:
+    """Returns an XMP packet with the type of a mark: the property that IPTC defines for it, which
+    programs know by name."""
+    return (
+        '<?xpacket begin="" id="W5M0MpCehiHzreSzNTczkc9d"?>'
+        '<x:xmpmeta xmlns:x="adobe:ns:meta/">'
+        '<rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#">'
+        '<rdf:Description rdf:about=""'
+        ' xmlns:Iptc4xmpExt="http://iptc.org/std/Iptc4xmpExt/2008-02-29/"'
+        f' Iptc4xmpExt:DigitalSourceType="{mark[_TYPE_TAG]}"/>'
+        '</rdf:RDF></x:xmpmeta><?xpacket end="r"?>'
+    )
+
+
 def read_mark(tags: Mapping[str, str]) -> dict[str, str]:
     """Returns the mark in the tags of a file, whose names are in lower case; empty for none."""
     names = (_TYPE_TAG, _ENGINE_TAG)

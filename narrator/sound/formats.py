@@ -153,6 +153,8 @@ class OutputFormat:
     """Codec of encoded chapters, from which files are joined, where that is another."""
     is_book: bool = False
     """True where a file is always a book with its chapters, never one chapter."""
+    has_xmp: bool = False
+    """True where XMP has a place in it, by part 3 of Adobe's specification."""
     holds_marks: bool = True
     max_marks: int | None = None
     """Most chapters that one file can mark; None for any number."""
@@ -174,12 +176,14 @@ FORMATS: Mapping[str, OutputFormat] = {
     for row in (
         OutputFormat(
             "mp3", "MP3", _MP3, "audio/mpeg", "id3",
+            has_xmp=True,
             max_marks=255,  # an ID3 table of contents counts them in a byte
             ereader_form=("mp3", "audio/mpeg"),
             cue_type="MP3",
         ),
         OutputFormat(
             "m4b", "M4B", _AAC, "audio/mp4", "mp4",
+            has_xmp=True,
             is_book=True,
             ereader_form=("m4a", "audio/mp4"),
         ),
@@ -193,6 +197,7 @@ FORMATS: Mapping[str, OutputFormat] = {
         OutputFormat(
             "wav", "WAV", _PCM, "audio/wav", "riff",
             codec_of_chapters=_FLAC,
+            has_xmp=True,
             holds_marks=False,
             cover="none",
         ),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import struct
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -9,8 +11,10 @@ from typing import Any
 import av
 import mutagen
 import pytest
+from lxml import etree
 
 from narrator.delivery import products, provenance
+from narrator.delivery.export import containers
 from narrator.delivery.finish import Finished
 from narrator.delivery.postflight import collect_files
 from narrator.delivery.provenance import Provenance
@@ -144,6 +148,47 @@ def test_mutagen_reads_the_mark_as_tags(delivered: dict[str, Path], format: str,
     for tag, expected in (("digitalSourceType", TRAINED), ("speechEngine", "hum")):
         (text,) = tags[name.format(tag.upper() if is_upper else tag)]
         assert (text.decode() if isinstance(text, bytes) else text) == expected
+
+
+PACKET_STARTS = {
+    "mp3": b"PRIV(size)(flags)XMP\0",
+    "m4b": b"uuid\xbe\x7a\xcf\xcb\x97\xa9\x42\xe8\x9c\x71\x99\x94\x91\xe3\xaf\xac",
+    "wav": b"_PMX(size)",
+}
+"""Bytes before an XMP packet, by part 3 of its specification."""
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_xmp_states_the_type_where_a_format_has_a_place_for_it(
+    delivered: dict[str, Path], format: str
+) -> None:
+    content = delivered[format].read_bytes()
+    start = content.find(b"<?xpacket begin")
+    assert (start >= 0) == (format in PACKET_STARTS)
+    if start < 0:
+        return
+    stop = content.index(b'<?xpacket end="r"?>')
+    expected = PACKET_STARTS[format].replace(b"(size)", b"....").replace(b"(flags)", b"..")
+    before = content[start - len(expected) : start]
+    assert re.fullmatch(re.escape(expected).replace(rb"\.", b"."), before, re.DOTALL)
+    packet = etree.fromstring(content[start:stop].partition(b"?>")[2])
+    assert [text for text in packet.xpath("//@*") if text] == [TRAINED]
+    assert packet.xpath("local-name(//@*[. != ''])") == "DigitalSourceType"
+
+
+@pytest.mark.parametrize("is_long", [False, True])
+def test_a_wav_counts_its_xmp(is_long: bool, tmp_path: Path) -> None:
+    path = tmp_path / "a.wav"
+    path.write_bytes(b"RIFF\x14\0\0\0WAVEdata\x08\0\0\0" + bytes(8))
+    if is_long:
+        sizes = struct.pack("<QQQI", 44, 8, 0, 0)
+        header = b"RF64\xff\xff\xff\xffWAVEds64" + struct.pack("<I", len(sizes)) + sizes
+        path.write_bytes(header + b"data\xff\xff\xff\xff" + bytes(8))
+    containers._append_chunk(path, b"_PMX", b"odd")
+    content = path.read_bytes()
+    assert content.endswith(b"_PMX\x03\0\0\0odd\0")
+    (size,) = struct.unpack_from(*(("<Q", content, 20) if is_long else ("<I", content, 4)))
+    assert size == len(content) - 8
 
 
 def test_verify_holds_files_to_the_mark_that_they_were_made_with(tmp_path: Path) -> None:

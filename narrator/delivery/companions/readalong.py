@@ -334,9 +334,7 @@ def _build_title_page(tags: BookFacts, language: str, cover_name: str) -> bytes:
     It comes first: foliate-js does not highlight the first page of a book.
     """
     document, body = _new_document(tags.title, language)
-    section = etree.SubElement(
-        body, f"{{{_XHTML}}}section", {f"{{{_EPUB_OPS}}}type": "titlepage"}
-    )
+    section = etree.SubElement(body, f"{{{_XHTML}}}section", {f"{{{_EPUB_OPS}}}type": "titlepage"})
     if cover_name:
         picture = {"src": cover_name, "alt": "", "style": "max-width: 100%; max-height: 60vh"}
         etree.SubElement(etree.SubElement(section, f"{{{_XHTML}}}p"), f"{{{_XHTML}}}img", picture)

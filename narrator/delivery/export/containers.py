@@ -7,6 +7,7 @@ since FLAC numbers its frames.
 from __future__ import annotations
 
 import base64
+import os
 import struct
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -28,7 +29,7 @@ from narrator.delivery.export.encode import (
     regroup_blocks,
     write_block,
 )
-from narrator.delivery.export.tags import Cover
+from narrator.delivery.export.tags import XMP, Cover
 from narrator.sound.audio import Samples, decode_frames
 from narrator.sound.clock import format_timecode
 from narrator.sound.formats import Codec, OutputFormat
@@ -53,6 +54,8 @@ def write(
     if format.codec.is_lossy:
         starts = _packet_starts(chapters)
     picture = cover if format.cover == "picture" else None
+    packet = tags.get(XMP, "")
+    tags = {name: text for name, text in tags.items() if name != XMP}
     with create_file(path, format.codec) as container:
         container.metadata.update(tags)
         if has_marks and format.holds_marks:
@@ -63,7 +66,24 @@ def write(
             _copy_packets(container, chapters, picture)
         else:
             _encode_lossless(container, format.codec, chapters, picture)
+    if packet:
+        _append_chunk(path, b"_PMX", packet.encode())
     return starts
+
+
+def _append_chunk(path: Path, name: bytes, content: bytes) -> None:
+    """Appends a chunk to a WAV, and counts it in the size of the file, which an RF64 has in its
+    first chunk. A WAV that would get too long for its size stays as it is."""
+    chunk = struct.pack("<4sI", name, len(content)) + content + bytes(len(content) % 2)
+    with path.open("r+b") as file:
+        place, size_format = (20, "<Q") if file.read(4) == b"RF64" else (4, "<I")
+        # a file does not count the name and size that begin it
+        size = file.seek(0, os.SEEK_END) + len(chunk) - 8
+        if size_format == "<I" and size > 0xFFFF_FFFF:
+            return
+        file.write(chunk)
+        file.seek(place)
+        file.write(struct.pack(size_format, size))
 
 
 def _packet_starts(chapters: Sequence[tuple[str, Encoded]]) -> tuple[int, ...]:

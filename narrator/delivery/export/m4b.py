@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from narrator.delivery.export.encode import Encoded, Encoding, open_encoded
-from narrator.delivery.export.tags import Cover, three_letters
+from narrator.delivery.export.tags import XMP, Cover, three_letters
 from narrator.errors import ExportError
 
 FRAME_SAMPLES = 1024
@@ -30,6 +30,8 @@ TICKS_PER_SECOND = 1000
 """Time scale of the movie and of the chapter track, as players expect."""
 CHUNK_PACKETS = 32
 """Packets in a chunk, the unit in which players seek."""
+_XMP_ID = bytes.fromhex("be7acfcb97a942e89c71999491e3afac")
+"""Identifies an atom with an XMP packet."""
 MAX_NERO_CHAPTERS = 255
 """Most chapters of a `chpl` list; a file with more has no list, rather than one that ends early.
 The QuickTime track has no such limit."""
@@ -103,6 +105,8 @@ def write(
         file.write(file_type + build_movie(data_offset) + data_header + b"".join(text_samples))
         for part in parts:
             _copy_payload(part, file)
+        if XMP in tags:
+            file.write(_atom(b"uuid", _XMP_ID, tags[XMP].encode()))
     return starts
 
 

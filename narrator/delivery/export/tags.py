@@ -6,11 +6,13 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from narrator.delivery.provenance import as_comment
+from narrator.delivery.provenance import as_comment, as_xmp
 from narrator.project.facts import BookFacts
 from narrator.sound.formats import OutputFormat
 
 GENRE = "Audiobook"
+XMP = "xmp"
+"""Name of the XMP packet among tags, for writers of formats that FFmpeg writes none in."""
 
 
 def file_tags(
@@ -51,6 +53,9 @@ def file_tags(
         tag_values["comment"] = " ".join(filter(None, (tags.disclosure, as_comment(mark))))
     else:
         tag_values |= mark
+    if mark and format.has_xmp:
+        # by this name FFmpeg writes a PRIV frame, where programs look for it in an MP3
+        tag_values["id3v2_priv.XMP" if format.tags == "id3" else XMP] = as_xmp(mark)
     return {name: text for name, text in tag_values.items() if text}
 
 
