@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+import shutil
 import struct
+import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -174,6 +176,14 @@ def test_xmp_states_the_type_where_a_format_has_a_place_for_it(
     packet = etree.fromstring(content[start:stop].partition(b"?>")[2])
     assert [text for text in packet.xpath("//@*") if text] == [TRAINED]
     assert packet.xpath("local-name(//@*[. != ''])") == "DigitalSourceType"
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(shutil.which("exiftool") is None, reason="needs exiftool")
+@pytest.mark.parametrize("format", PACKET_STARTS)
+def test_exiftool_knows_the_field_by_its_name(delivered: dict[str, Path], format: str) -> None:
+    command = ["exiftool", "-s3", "-XMP-iptcExt:DigitalSourceType", delivered[format]]
+    assert subprocess.check_output(command, text=True).strip() == TRAINED
 
 
 @pytest.mark.parametrize("is_long", [False, True])

@@ -4,6 +4,9 @@ log, and a folder in place of a remote."""
 from __future__ import annotations
 
 import os
+import re
+import shutil
+import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -169,3 +172,37 @@ def test_the_command_sends_the_folder(narrator, finished, root):
     assert code == 0
     assert "rclone:shelf:show: 9 files sent" in said
     assert names(root / "show") == names(finished.parent / "build/draft")
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(shutil.which("rclone") is None, reason="needs rclone")
+@pytest.mark.parametrize("kind", ["webdav", "sftp"])
+def test_what_rclone_itself_serves_comes_back_byte_for_byte(
+    kind, narrator, finished, tmp_path_factory, monkeypatch
+):
+    folder = tmp_path_factory.mktemp("served")
+    config = folder / "rclone.conf"
+    monkeypatch.setenv("RCLONE_CONFIG", str(config))
+    password = subprocess.check_output(["rclone", "obscure", "hush"], text=True).strip()
+    (folder / "remote").mkdir()
+    command = ["rclone", "serve", kind, folder / "remote", "--addr", "127.0.0.1:0"]
+    with subprocess.Popen(
+        [*command, "--user", "ann", "--pass", "hush"], stderr=subprocess.PIPE, text=True
+    ) as server:
+        try:
+            found = (re.search(r"127\.0\.0\.1:(\d+)", line) for line in server.stderr)
+            port = next(filter(None, found))[1]
+            place = {
+                "webdav": f"url = http://127.0.0.1:{port}\nvendor = other",
+                "sftp": f"host = 127.0.0.1\nport = {port}\nshell_type = none",
+            }[kind]
+            config.write_text(f"[web]\ntype = {kind}\n{place}\nuser = ann\npass = {password}\n")
+            code, said, _ = narrator("deliver", finished, "--draft", "--to", "rclone:web:show")
+            assert code == 0, said
+            subprocess.run(["rclone", "copy", "web:show", folder / "copy"], check=True)
+        finally:
+            server.terminate()
+    original = finished.parent / "build/draft"
+    assert names(folder / "copy") == names(original)
+    for name in names(original):
+        assert (folder / "copy" / name).read_bytes() == (original / name).read_bytes()
