@@ -491,18 +491,21 @@ def _build_plain_package(
     add_metadata("description", tags.description)
     add_metadata("rights", tags.copyright)
 
-    def meta(property: str, text: str, **attributes: str) -> None:
-        etree.SubElement(metadata, f"{{{_OPF}}}meta", attributes, property=property).text = text
+    def meta(property: str, text: str, refined_id: str = "", id: str = "") -> None:
+        attributes = {"property": property}
+        attributes |= {"refines": f"#{refined_id}"} if refined_id else {}
+        attributes |= {"id": id} if id else {}
+        etree.SubElement(metadata, f"{{{_OPF}}}meta", attributes).text = text
 
     meta("dcterms:modified", _MODIFIED)
-    meta("title-type", "main", refines="#title")
+    meta("title-type", "main", "title")
     if tags.subtitle:
-        meta("title-type", "subtitle", refines="#subtitle")
+        meta("title-type", "subtitle", "subtitle")
     if tags.series:
         meta("belongs-to-collection", tags.series, id="series")
-        meta("collection-type", "series", refines="#series")
+        meta("collection-type", "series", "series")
         if tags.part:
-            meta("group-position", tags.part, refines="#series")
+            meta("group-position", tags.part, "series")
     meta("schema:accessMode", "textual")
     manifest = etree.SubElement(opf, f"{{{_OPF}}}manifest")
 
