@@ -53,7 +53,7 @@ test-all: $(VENV)/.test
 # Where there is no browser it is seen to first: they are not to go unrun.
 pages: $(VENV)/.pages
 	$(BIN)/python -m tests.studio.browsers
-	$(BIN)/python -m pytest -q -m browser tests/studio
+	$(BIN)/python -m pytest -q -m browser tests/studio tests/test_site.py
 
 # What people get: a wheel alone, in an environment of its own, renders and reports.
 wheel:

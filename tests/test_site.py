@@ -158,3 +158,30 @@ def test_samples_are_books(narrator, tmp_path, name):
     (tmp_path / "book.yaml").write_text(yaml.safe_dump({**samples.MANIFEST, **manifest}), "utf-8")
     code, _, errors = narrator("check", tmp_path, "--draft")
     assert code == 0, errors
+
+
+# -- search ----------------------------------------------------------------------------------------
+
+ASKED = """(words) => new Promise((done) => {
+    const source = new Blob(["onmessage = ({ data }) => postMessage(data)"]);
+    const worker = new Worker(URL.createObjectURL(source));
+    worker.onmessage = ({ data }) => done(data.data);
+    worker.postMessage({ type: 2, data: words });
+})"""
+
+
+@pytest.mark.browser
+def test_the_search_leaves_out_words_that_say_nothing():
+    sync = pytest.importorskip("playwright.sync_api", reason="playwright: make pages")
+    from tests.studio import browsers
+
+    path = browsers.browser()
+    if path is None:
+        pytest.skip("no browser here: make pages")
+    with sync.sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=path, args=browsers.switches())
+        page = browser.new_page()
+        page.add_script_tag(path=Path(gather.__file__).with_name("search.js"))
+        assert page.evaluate(ASKED, "What is a chunk?") == "chunk?"
+        assert page.evaluate(ASKED, "how do I") == "how do I"
+        browser.close()

@@ -108,7 +108,8 @@ def main() -> None:
         if (media / name).is_file():
             (folder / "media").mkdir(exist_ok=True)
             shutil.copyfile(media / name, folder / "media" / name)
-    shutil.copyfile(Path(__file__).with_name("site.css"), folder / "site.css")
+    for name in ("site.css", "search.js"):
+        shutil.copyfile(Path(__file__).with_name(name), folder / name)
     shutil.copyfile(ROOT / "narrator" / "studio" / "static" / "icon.svg", folder / "icon.svg")
 
 
