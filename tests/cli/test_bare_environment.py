@@ -52,6 +52,22 @@ def test_a_first_book_is_made(tmp_path):
     }
 
 
+@pytest.mark.slow
+def test_nothing_is_left_in_a_home_but_the_library(tmp_path):
+    """As docs/installing.md promises, for who uninstalls it."""
+    home = tmp_path / "home"
+    home.mkdir()
+    write_book(tmp_path / "manuscript.epub")
+    for line in ("new my-book --from manuscript.epub", "render my-book --draft", "doctor my-book"):
+        result = run(tmp_path, *line.split(), HOME=str(home))
+        assert result.returncode == (3 if line.startswith("doctor") else 0), result.stderr
+    folder = "Library/Application Support" if sys.platform == "darwin" else ".local/share"
+    library = home / folder / "narrator"
+    assert [
+        path for path in home.rglob("*") if path.is_file() and library not in path.parents
+    ] == []
+
+
 def test_the_folder_that_cannot_be_written_is_named(tmp_path):
     folders = [NOWHERE, *map(str, Path(NOWHERE).parents)]
     result = run(tmp_path, "doctor", "--json")
