@@ -23,7 +23,7 @@ MANUAL = ROOT / "docs" / "narrator.1"
 
 VARIABLES = {
     "NARRATOR_HOME": "The folder that all projects share, with voices, settings and converted "
-    "models.",
+    "models; by default in the system's folder for user data. `narrator doctor` shows its path.",
     "NARRATOR_BUILD": "The build folder of the project, as --build.",
     "NARRATOR_ENGINE": "The engine that speaks in place of the book's, as --engine.",
     "NARRATOR_SERVE_TOKEN": "The token that `narrator serve` asks for.",
@@ -186,7 +186,7 @@ def manual() -> str:
         ("EXIT STATUS", exit_codes()), ("ENVIRONMENT", VARIABLES), ("FILES", FILES)
     ):  # fmt: skip
         lines += [f".SH {title}", *_list(list(rows.items()))]
-    lines += [".SH SEE ALSO", ".BR ffmpeg (1),", ".BR rclone (1)"]
+    lines += [".SH SEE ALSO", ".BR rclone (1)"]
     return "\n".join(lines) + "\n"
 
 

@@ -4,8 +4,8 @@ A command belongs here: its arguments, what it calls, how the answer looks. What
 does is decided in the rooms below, where a page or a server can ask for it, too.
 
 Exit codes: 0 done; 1 finished, but takes are doubtful, given up or missing; 2 the project or the
-command line is wrong; 3 the machine is in the way (space, rights, packages, another render); 4 a
-file could not be encoded to its target; 70 a fault of narrator's own; 130 stopped by ctrl-C.
+command line is wrong; 3 the machine cannot do it (space, permissions, packages, another render); 4
+a file could not be encoded to its target; 70 an internal error; 130 stopped by Ctrl-C.
 """
 
 from __future__ import annotations
