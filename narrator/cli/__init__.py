@@ -79,7 +79,9 @@ def main() -> None:
             stream.reconfigure(errors="replace")  # a terminal may not know every letter
     gc.set_threshold(100_000, 20, 20)  # starting makes many objects, and hardly any garbage
     if instruction := os.environ.get(completion.INSTRUCTION):
-        completion.run(instruction, load_commands)
+        from narrator.cli import shells
+
+        shells.run(instruction, load_commands)
     silent = "--json" in sys.argv or sys.argv[1:2] == ["own"]
     command = " ".join(["narrator", *sys.argv[1:2]])
     beats = contextlib.nullcontext() if silent else progress_lines(err, command)
@@ -142,10 +144,14 @@ def _options(
     ] = False,
 ) -> None:
     if install_completion:
-        completion.install_script()
+        from narrator.cli import shells
+
+        shells.install_script()
         raise typer.Exit
     if show_completion:
-        completion.show_script()
+        from narrator.cli import shells
+
+        shells.show_script()
         raise typer.Exit
     if version:
         _print_versions(verbose)
