@@ -5,7 +5,7 @@ does is decided in the rooms below, where a page or a server can ask for it, too
 
 Exit codes: 0 done; 1 finished, but takes are doubtful, given up or missing; 2 the project or the
 command line is wrong; 3 the machine cannot do it (space, permissions, packages, another render); 4
-a file could not be encoded to its target; 70 an internal error; 130 stopped by Ctrl-C.
+a file missed its target or fails its profile; 70 an internal error; 130 stopped by Ctrl-C.
 """
 
 from __future__ import annotations
