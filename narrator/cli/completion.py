@@ -69,6 +69,8 @@ def chunks(context: typer.Context, incomplete: str) -> Candidates:
     with contextlib.suppress(Exception):
         texts = {row["id"]: row["text"] for row in _read_ledger(context)}
         named = set(_words(context))
+        if "chunk" in context.params and named & texts.keys():
+            return []  # `pin` takes one
         ids = [id for id in texts if id.startswith(incomplete) and id not in named]
         numbers = dict.fromkeys(id.partition(".")[0] for id in ids)
         if len(numbers) < 2:

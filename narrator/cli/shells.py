@@ -24,6 +24,8 @@ from textbase.characters import excerpt
 
 _LINE = "_NARRATOR_LINE"
 """Environment variable: the command line up to the cursor."""
+_SPECIAL = re.compile(r"[^\w@%+,./\u0080-\U0010ffff-]")
+"""Characters that bash takes literally only after a backslash."""
 
 
 class _Shell(ShellComplete):
@@ -58,7 +60,7 @@ complete -o nosort -F _narrator_completion narrator 2>/dev/null ||
 
     def format_completion(self, item: CompletionItem) -> str:
         _, is_quoted = _split_line(os.environ.get(_LINE, ""))
-        return item.value if is_quoted else re.sub(r"([^\w@%+,./-])", r"\\\1", item.value)
+        return item.value if is_quoted else _SPECIAL.sub(r"\\\g<0>", item.value)
 
 
 class _Zsh(_Shell):

@@ -72,6 +72,7 @@ def test_chunks_come_with_their_words_after_their_chapters(complete, hummed, mon
     assert code == 0
     assert lines[:2] == ["2.1\tEvening", "2.2\tThe lamps were lit on both banks."]
     assert first_words(complete("narrator why 2.1 2.")[1])[0] == "2.2"
+    assert complete("narrator pin 2.1 2.") == (1, [])
     for command in ("takes", "play", "pin", "unpin", "where", "flag"):
         assert complete(f"narrator {command} 2.1") == (0, ["2.1\tEvening"])
 
@@ -117,6 +118,11 @@ def test_chapters_are_numbered_with_their_credits(complete, cast):
     assert complete("narrator check --chapter=3") == (0, ["--chapter=3\tEvening"])
     assert complete("narrator plan --chapter Ev") == (0, ["Evening\t3"])
     assert complete("narrator render --chapter Wh", "bash") == (0, [r"What\ is\ \$HOME\?"])
+
+
+def test_letters_of_all_scripts_stay_as_they_are(complete, cast):
+    (cast / "book.yaml").write_text(CAST.replace("Evening", "रात की नाव"), "utf-8")
+    assert complete("narrator render --chapter रात", "bash") == (0, [r"रात\ की\ नाव"])
 
 
 def test_speakers_come_with_their_voices(complete, cast):
