@@ -422,7 +422,7 @@ def _file_state(shared: Mapping[str, Any], sounds: Sequence[ChapterAudio]) -> st
     """Returns the state of a file with these chapters."""
     mark = shared["mark"] and joined(sound.provenance for sound in sounds).mark
     if mark:
-        mark["xmp"] = "1"  # which 0.2.0 did not write
+        mark["form"] = "2"  # with XMP and keywords, which 0.2.0 did not write
     recipe = {**shared, "chapters": [[sound.title, sound.key] for sound in sounds], "mark": mark}
     # files without a mark have the state of versions that wrote none
     return keys.key({name: fact for name, fact in recipe.items() if name != "mark" or mark})

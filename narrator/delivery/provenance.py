@@ -105,9 +105,10 @@ def read_mark(tags: Mapping[str, str]) -> dict[str, str]:
     """Returns the mark in the tags of a file, whose names are in lower case; empty for none."""
     names = (_TYPE_TAG, _ENGINE_TAG)
     mark = {name: tags[name.casefold()] for name in names if tags.get(name.casefold())}
-    comment = re.search(rf"\b{_TYPE_TAG}: (\S+); {_ENGINE_TAG}: (.+)", tags.get("comment", ""))
-    if not mark and comment:
-        return dict(zip(names, comment.groups(), strict=True))
+    for text in (tags.get("comment", ""), tags.get("keywords", "")):
+        match = re.search(rf"\b{_TYPE_TAG}: (\S+); {_ENGINE_TAG}: (.+)", text)
+        if not mark and match:
+            return dict(zip(names, match.groups(), strict=True))
     return mark
 
 

@@ -75,7 +75,9 @@ def test_a_mark_is_read_from_tags_and_from_a_comment() -> None:
     mark = provenance.provenance([Rules()], has_music=True).mark
     lower = {name.casefold(): text for name, text in mark.items()}
     comment = {"comment": f"A sentence. {provenance.as_comment(mark)}"}
+    keywords = {"keywords": provenance.as_comment(mark)}
     assert provenance.read_mark(lower) == provenance.read_mark(comment) == mark
+    assert provenance.read_mark(keywords) == mark
     assert provenance.read_mark({"comment": "about digitalSourceType: x"}) == {}
     assert provenance.source_type(mark) == "composite"
     https = {"digitalSourceType": TRAINED.replace("http:", "https:")}
@@ -150,6 +152,24 @@ def test_mutagen_reads_the_mark_as_tags(delivered: dict[str, Path], format: str,
     for tag, expected in (("digitalSourceType", TRAINED), ("speechEngine", "hum")):
         (text,) = tags[name.format(tag.upper() if is_upper else tag)]
         assert (text.decode() if isinstance(text, bytes) else text) == expected
+
+
+@pytest.mark.parametrize("format", ["m4b", "mp3"])
+def test_a_mark_outlives_ffmpegs_mp4_which_drops_tags_of_other_names(
+    delivered: dict[str, Path], format: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "copy.mp4"
+    with av.open(str(delivered[format])) as source, av.open(str(path), "w") as target:
+        target.metadata.update(source.metadata)
+        sound = source.streams.audio[0]
+        stream = target.add_stream_from_template(sound)
+        for packet in source.demux(sound):
+            if packet.size:
+                packet.stream = stream
+                target.mux(packet)
+    tags = tags_by_ffmpeg(path)
+    assert "digitalsourcetype" not in tags
+    assert provenance.read_mark(tags) == {"digitalSourceType": TRAINED, "speechEngine": "hum"}
 
 
 PACKET_STARTS = {

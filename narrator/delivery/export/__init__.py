@@ -577,9 +577,7 @@ class _Writer:
         }
         mark = joined(chapter.provenance for chapter in plan.chapters).mark if self.marks else {}
         if mark:  # files without one have the keys of versions that wrote none
-            recipe["mark"] = mark
-            if format.has_xmp:
-                recipe["xmp"] = 1
+            recipe |= {"mark": mark, "mark_form": 2}
         credentials = self.credentials if mark and plan.format in SIGNED_FORMATS else None
         if credentials:
             recipe["credentials"] = credentials.fingerprint

@@ -410,7 +410,7 @@ def _nero_chapters(titles: Sequence[str], starts: Sequence[int], rate: int) -> b
 _TEXT_ATOMS = (
     ("title", b"\xa9nam"), ("artist", b"\xa9ART"), ("album_artist", b"aART"), ("album", b"\xa9alb"),
     ("composer", b"\xa9wrt"), ("genre", b"\xa9gen"), ("date", b"\xa9day"), ("copyright", b"cprt"),
-    ("description", b"desc"), ("description", b"ldes"),
+    ("description", b"desc"), ("description", b"ldes"), ("keywords", b"keyw"),
 )  # fmt: skip
 """Tags with an atom of their own."""
 _FREE_TAGS = (

@@ -20,8 +20,9 @@ def file_tags(
 ) -> dict[str, str]:
     """Returns tags by FFmpeg's names, for ID3, Vorbis comments, RIFF, and `m4b.py`.
 
-    `mark` states the origin of the sound; RIFF, which has no tags of other names, gets it as a
-    comment.
+    `mark` states the origin of the sound. RIFF, which has no tags of other names, gets it as a
+    comment. The others have it among the keywords, too: FFmpeg, and what is made with it, writes no
+    tags of other names to MP4. A comment would become the book's description in Audiobookshelf.
 
     As Audiobookshelf reads them: the artist is the author, the composer the narrator, the album the
     book. FFmpeg splits a day for ID3 into its year and date tags; Vorbis comments have a date, and
@@ -52,7 +53,7 @@ def file_tags(
     if format.tags == "riff":
         tag_values["comment"] = " ".join(filter(None, (tags.disclosure, as_comment(mark))))
     else:
-        tag_values |= mark
+        tag_values |= {**mark, "keywords": as_comment(mark)}
     if mark and format.has_xmp:
         # by this name FFmpeg writes a PRIV frame, where programs look for it in an MP3
         tag_values["id3v2_priv.XMP" if format.tags == "id3" else XMP] = as_xmp(mark)
