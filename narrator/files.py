@@ -113,6 +113,15 @@ def write(path: Path, data: bytes) -> os.stat_result:
         return temporary.stat()  # renaming changes neither size nor time
 
 
+def visible_files(folder: Path) -> Iterator[Path]:
+    """Yields the files under a folder in order, without hidden ones, such as the "._x.mp3" that
+    Macs leave on foreign disks. Raises OSError."""
+    for path in sorted(folder.rglob("*")):
+        is_hidden = any(part.startswith(".") for part in path.relative_to(folder).parts)
+        if not is_hidden and path.is_file():
+            yield path
+
+
 def sweep(folder: Path) -> None:
     """Remove the temporary files of killed processes from a folder; those of living ones stay.
     Raises StorageError."""

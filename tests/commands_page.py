@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 import textwrap
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,6 +16,7 @@ import typer
 from narrator import __version__, cli
 from narrator.cli import shared
 from narrator.cli.commands import Command
+from tests.manifest_page import table
 
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "commands.md"
@@ -134,16 +135,12 @@ def page() -> str:
         ("Environment", "variable", VARIABLES),
         ("Files", "file", FILES),
     ):
-        parts += [f"## {title}\n", _table(list(rows.items()), name)]
+        parts += [f"## {title}\n", _table(rows.items(), name)]
     return "\n".join(parts)
 
 
-def _table(rows: Sequence[tuple[str, str]], name: str) -> str:
-    cells = [(f"`{code}`", _prose(text)) for code, text in rows]
-    lines = [" | ".join(cell.replace("|", r"\|") for cell in row) for row in cells]
-    return (
-        "\n".join([f"| {name} | meaning |", "|---|---|", *(f"| {line} |" for line in lines)]) + "\n"
-    )
+def _table(rows: Iterable[tuple[str, str]], name: str) -> str:
+    return table((name, "meaning"), *((f"`{code}`", _prose(text)) for code, text in rows))
 
 
 def _prose(text: str) -> str:
@@ -185,12 +182,12 @@ def manual() -> str:
     for title, rows in (
         ("EXIT STATUS", exit_codes()), ("ENVIRONMENT", VARIABLES), ("FILES", FILES)
     ):  # fmt: skip
-        lines += [f".SH {title}", *_list(list(rows.items()))]
+        lines += [f".SH {title}", *_list(rows.items())]
     lines += [".SH SEE ALSO", ".BR rclone (1)"]
     return "\n".join(lines) + "\n"
 
 
-def _list(rows: Sequence[tuple[str, str]]) -> list[str]:
+def _list(rows: Iterable[tuple[str, str]]) -> list[str]:
     return [line for name, text in rows for line in (".TP", _styled(name), *_filled(text))]
 
 

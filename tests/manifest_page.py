@@ -69,14 +69,20 @@ def _models_of(value: Schema) -> Iterator[tuple[str, str]]:
             yield from ((name, step + ending) for name, ending in _models_of(value[inner]))
 
 
+def table(*rows: Sequence[str]) -> str:
+    """A table in Markdown; its first row has the headings."""
+    lines = ["| " + " | ".join(cell.replace("|", r"\|") for cell in row) + " |\n" for row in rows]
+    lines.insert(1, "|" + "---|" * len(rows[0]) + "\n")
+    return "".join(lines)
+
+
 def _table(model: Schema, anchors: Mapping[str, str]) -> str:
-    rows = ["| key | values | default | meaning |", "|---|---|---|---|"]
+    rows = [("key", "values", "default", "meaning")]
     for key, value in model["properties"].items():
         default = "**required**" if key in model.get("required", ()) else _default(value)
         meaning = value.get("description") or schema()["$defs"][_name(value)]["description"]
-        cells = (f"`{key}`", _takes(value, anchors), default, _prose(meaning))
-        rows.append("| " + " | ".join(cell.replace("|", r"\|") for cell in cells) + " |")
-    return "\n".join(rows) + "\n"
+        rows.append((f"`{key}`", _takes(value, anchors), default, _prose(meaning)))
+    return table(*rows)
 
 
 def _name(value: Schema) -> str:

@@ -50,16 +50,13 @@ def separate_lists(text: str) -> str:
 
     Python's Markdown, which the site is made with, begins a list only after one.
     """
-    lines: list[str] = []
-    is_code = False
-    for line in text.splitlines():
-        is_code ^= line.startswith("```")
-        is_item = re.match(r"(?:[-*]|\d+\.) ", line) is not None
-        previous = lines[-1] if lines else ""
-        if is_item and not is_code and previous and not re.match(r"(?:[-*]|\d+\.) |\s", previous):
+    lines = [""]
+    for is_text, line in links.outside_code(text):
+        is_item = is_text and re.match(r"(?:[-*]|\d+\.) ", line)
+        if is_item and lines[-1] and not re.match(r"(?:[-*]|\d+\.) |\s", lines[-1]):
             lines.append("")
         lines.append(line)
-    return "\n".join(lines) + "\n"
+    return "\n".join(lines[1:]) + "\n"
 
 
 def without_house(text: str) -> str:

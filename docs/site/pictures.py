@@ -21,10 +21,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from docs.site import program
+from docs.site.program import ROOT
+
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Locator, Page
 
-ROOT = Path(__file__).parents[2]
 STORY = "eleven-minutes-fast"
 BOOKS = (STORY, "small-machines")
 LINE = "1.10"
@@ -47,16 +49,9 @@ def missing() -> str:
 
 def lend_kokoro(home: Path) -> None:
     """Has the voices of an installed Kokoro listed by a library of our own."""
-    where = command("models", "where", "kokoro")
-    found = subprocess.run(where, cwd=ROOT, capture_output=True, text=True, check=False)
-    if found.returncode == 0:
-        model = Path(found.stdout.strip())
+    if model := program.find_kokoro():
         (home / "models").mkdir()
         (home / "models" / model.name).symlink_to(model)
-
-
-def command(*arguments: str) -> list[str]:
-    return [sys.executable, "-m", "narrator", *arguments]
 
 
 def with_library(home: Path) -> dict[str, str]:
@@ -69,7 +64,7 @@ def served(folder: Path, home: Path) -> Iterator[str]:
     """The link of a studio, as long as it is needed."""
     with (home / "studio.log").open("w+") as log:
         studio = subprocess.Popen(
-            command("studio", str(folder), "--no-open"),
+            program.command("studio", folder, "--no-open"),
             env=with_library(home), cwd=ROOT, stdout=subprocess.PIPE, stderr=log, text=True,
         )  # fmt: skip
         assert studio.stdout is not None
@@ -225,12 +220,7 @@ def main() -> None:
         home.mkdir()
         copy_books(books)
         lend_kokoro(home)
-        render = command("render", str(books / STORY))
-        done = subprocess.run(
-            render, cwd=ROOT, env=with_library(home), capture_output=True, text=True, check=False
-        )
-        if done.returncode != 0:
-            sys.exit(done.stderr)
+        program.render(books / STORY, environment=with_library(home))
         photograph(books, home, folder)
 
 

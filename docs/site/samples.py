@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import importlib.util
 import shutil
-import subprocess
 import sys
 import tempfile
 from collections.abc import Mapping
@@ -19,7 +18,9 @@ from typing import Any
 
 import yaml
 
-ROOT = Path(__file__).parents[2]
+from docs.site import program
+from docs.site.program import ROOT
+
 STORY = ROOT / "projects" / "eleven-minutes-fast"
 SUPPER = ROOT / "examples" / "natural-voices"
 MANIFEST = {
@@ -79,28 +80,15 @@ def samples() -> dict[str, tuple[str, Mapping[str, Any]]]:
     }
 
 
-def run(*arguments: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "narrator", *arguments]
-    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
-
-
 def render(engine: str, manifest: Mapping[str, Any], path: Path) -> None:
     """Has an engine speak a book of one file."""
     with tempfile.TemporaryDirectory() as temporary:
         book = Path(temporary)
         text = yaml.safe_dump({**MANIFEST, **manifest}, allow_unicode=True, sort_keys=False)
         (book / "book.yaml").write_text(text, "utf-8")
-        done = run("render", temporary, "--engine", engine)
-        if done.returncode != 0:
-            sys.exit(f"{path.name}: {done.stderr}")
+        program.render(book, "--engine", engine)
         (sound,) = book.glob("build/*/*.mp3")
         shutil.copyfile(sound, path)
-
-
-def has_kokoro() -> bool:
-    if importlib.util.find_spec("onnxruntime") is None:
-        return False
-    return run("models", "where", "kokoro").returncode == 0
 
 
 def main() -> None:
@@ -111,7 +99,7 @@ def main() -> None:
         engines.add("draft")
     else:
         print("The site has no sample of the draft voice: the extra `draft` is missing.")
-    if has_kokoro():
+    if importlib.util.find_spec("onnxruntime") and program.find_kokoro():
         engines.add("kokoro")
     else:
         print("The site has no samples of Kokoro: its model is missing (make demo VOICE=kokoro).")

@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from narrator import files
 from narrator.delivery.findings import FolderFinding, fault_of
 from narrator.sound.clock import format_fine_clock
 from narrator.sound.probe import FileFigures
@@ -31,12 +32,11 @@ _MAX_SHIFT = 100
 
 def findings(root: Path, sounds: Sequence[FileFigures]) -> Iterator[FolderFinding]:
     """Yields the faults of companions under a folder; `sounds` are its sound files."""
-    for path in sorted(root.rglob("*")):
+    for path in files.visible_files(root):
         kind = next(
             (suffix for suffix in _FAULT_FINDERS if path.name.casefold().endswith(suffix)), None
         )
-        is_hidden = any(part.startswith(".") for part in path.relative_to(root).parts)
-        if kind is None or is_hidden or not path.is_file():
+        if kind is None:
             continue
         sound = _find_sound(path, kind, sounds)
         try:

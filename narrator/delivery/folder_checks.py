@@ -36,17 +36,15 @@ MadeFiles = Mapping[Path, MadeFile]
 def sounds(folder: Path) -> list[Path]:
     """Returns the sound files under a folder, in order.
 
-    Skips hidden ones (such as the "._x.mp3" that Macs leave on foreign disks), and those that a
-    project builds from or has superseded.
+    Skips hidden ones, and those that a project builds from or has superseded.
     """
     build_folders = {path.parent for path in folder.rglob("made*.json") if _is_list(path)}
-    sound_files = []
-    for path in sorted(folder.rglob("*")):
-        is_hidden = any(part.startswith(".") for part in path.relative_to(folder).parts)
-        is_sound = path.suffix.casefold() in SOUND_SUFFIXES and not is_hidden and path.is_file()
-        if is_sound and not any(_is_work(path, build) for build in build_folders):
-            sound_files.append(path)
-    return sound_files
+    return [
+        path
+        for path in files.visible_files(folder)
+        if path.suffix.casefold() in SOUND_SUFFIXES
+        and not any(_is_work(path, build) for build in build_folders)
+    ]
 
 
 def _is_list(path: Path) -> bool:

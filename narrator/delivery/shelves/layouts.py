@@ -148,12 +148,7 @@ def mirror(book: RenderedBook) -> list[Item]:
 
     root = book.folders.finished
     with files.translating_errors(root):
-        paths = [
-            path
-            for path in sorted(root.rglob("*"))
-            if path.is_file()
-            and not any(part.startswith(".") for part in path.relative_to(root).parts)
-        ]
+        paths = list(files.visible_files(root))
     outputs = products.open_output_manifest(book.folders)
     # a feed that is gone was dropped; any other file is missing
     made_paths = {path for path, entry in outputs.finished() if not entry.is_feed}
