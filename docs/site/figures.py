@@ -81,6 +81,11 @@ FIGURES = (
         "The report: how steady the voices are.",
     ),
     Figure(
+        "docs/mending.md", "## Does the voice hold?", 3,
+        {"report.webp": "The chart of steadiness: a dot for each line, and text that explains it"},
+        "The same as a chart, in the studio.",
+    ),
+    Figure(
         "docs/voices.md", "## The draft voice", 1,
         {"story-draft.mp3": "The draft voice", "story-kokoro.mp3": "Kokoro, for comparison"},
         f"The same text, spoken by {DRAFT} and by {KOKORO}. {CC0}",

@@ -164,6 +164,8 @@ def compare_takes(page: Page) -> None:
     page.locator(".take[data-number='2'] .figures", has_text="pinned").wait_for()
     page.locator("#said").get_by_role("button", name="Compare").click()
     wait_until_drawn(page, "dialog .spectrogram")
+    # else its corners show the dark of the page behind it
+    page.evaluate("document.styleSheets[0].insertRule('dialog::backdrop { background: none }')")
 
 
 def wait_until_drawn(page: Page, canvases: str) -> None:
