@@ -165,7 +165,10 @@ def compare_takes(page: Page) -> None:
     page.locator("#said").get_by_role("button", name="Compare").click()
     wait_until_drawn(page, "dialog .spectrogram")
     # else its corners show the dark of the page behind it
-    page.evaluate("document.styleSheets[0].insertRule('dialog::backdrop { background: none }')")
+    page.evaluate(
+        "const [sheet] = document.styleSheets; "
+        "sheet.insertRule('dialog::backdrop { background: none }', sheet.cssRules.length)"
+    )
 
 
 def wait_until_drawn(page: Page, canvases: str) -> None:
