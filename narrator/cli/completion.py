@@ -25,13 +25,9 @@ Candidates = list[tuple[str, str]]
 # -- candidates ------------------------------------------------------------------------------------
 
 
-def choices(*names: str) -> Callable[[str], list[str]]:
+def choices(*names: str) -> Callable[[], list[str]]:
     """Returns the source of candidates of an option with a few values."""
-
-    def complete(incomplete: str) -> list[str]:
-        return list(names)
-
-    return complete
+    return lambda: list(names)
 
 
 def chapters(context: typer.Context, incomplete: str) -> Candidates:
@@ -42,7 +38,7 @@ def chapters(context: typer.Context, incomplete: str) -> Candidates:
     return [(str(number), title) for number, title in titles]
 
 
-def speakers(context: typer.Context, incomplete: str) -> Candidates:
+def speakers(context: typer.Context) -> Candidates:
     """The speakers of a command's book, with their voices."""
     cast = _read_manifest(context).get("speakers") or {"narrator": {}}
     rows = [(name, speaker or {}) for name, speaker in cast.items()]
@@ -50,7 +46,7 @@ def speakers(context: typer.Context, incomplete: str) -> Candidates:
     return [(str(name), _voice_of(speaker)) for name, speaker in (*rows, *played)]
 
 
-def profiles(context: typer.Context, incomplete: str) -> Candidates:
+def profiles(context: typer.Context) -> Candidates:
     """The platforms' profiles, and those of a command's book."""
     from narrator.project.profiles import PROFILES
 
@@ -112,7 +108,7 @@ def voices(context: typer.Context) -> Candidates:
     return [*presets(context), *own_voices]
 
 
-def models(incomplete: str) -> Candidates:
+def models() -> Candidates:
     """The models that `models pull` knows by a name."""
     from narrator.engines.registry import FAMILIES
 

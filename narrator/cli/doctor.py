@@ -78,9 +78,8 @@ def doctor(
     book: Annotated[
         Path | None,
         typer.Argument(
-            help="Also estimate the cost of this book; by default the one in this "
-            "folder, if there is "
-            "one."
+            help="Also estimate the cost of this book; by default the one in this folder, if there "
+            "is one."
         ),
     ] = None,
     probe: Annotated[

@@ -61,9 +61,8 @@ def new(
         str | None,
         typer.Option(
             "--as",
-            help="script: names at the start of paragraphs are speakers; prose: they "
-            "are read aloud. "
-            "Detected by default.",
+            help="script: names at the start of paragraphs are speakers; prose: they are read "
+            "aloud. Detected by default.",
             autocompletion=completion.choices("script", "prose"),
         ),
     ] = None,
@@ -77,8 +76,8 @@ def new(
     directions: Annotated[
         str,
         typer.Option(
-            help="Stage directions, and the action of a screenplay: read (by the "
-            "narrator) or omit.",
+            help="Stage directions, and the action of a screenplay: read (by the narrator) or "
+            "omit.",
             autocompletion=completion.choices("read", "omit"),
         ),
     ] = "read",

@@ -39,9 +39,8 @@ def where(
         list[str],
         typer.Argument(
             metavar="[CHAPTER] TIME | CHUNK... [BOOK]",
-            help="A time in a chapter (3 12:34) or in the file of the whole book "
-            "(5:12:34), or chunks "
-            "(3.12); and their book, in any order.",
+            help="A time in a chapter (3 12:34) or in the file of the whole book (5:12:34), or "
+            "chunks (3.12); and their book, in any order.",
             show_default=False,
             autocompletion=completion.chunks,
         ),

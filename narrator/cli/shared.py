@@ -122,9 +122,8 @@ def project_options() -> list[click.Parameter]:
             typer.Option(
                 "--engine",
                 metavar="NAME",
-                help="Speak with this engine instead of the book's, for example kokoro. The "
-                "takes and "
-                "files of each engine are kept side by side.",
+                help="Speak with this engine instead of the book's, for example kokoro. The takes "
+                "and files of each engine are kept side by side.",
                 callback=_use_engine,
                 autocompletion=completion.engines,
                 expose_value=False,

@@ -1,9 +1,9 @@
 """The scripts that have bash, zsh and fish complete `narrator`, and the process that answers them.
 
 A script calls `narrator` with the command line in the environment, and gets a line for each
-candidate; exit code 1 means the name of a file. Whatever goes wrong, nothing is completed and
-nothing is said. `completion.py` knows the candidates. This module needs parts of typer that are not
-public, and is loaded for completion alone.
+candidate; exit code 1 leaves the word to the shell, which completes paths. Whatever goes wrong,
+nothing is completed and nothing is printed. `completion.py` knows the candidates. This module needs
+parts of typer that are not public, and is loaded for completion alone.
 """
 
 from __future__ import annotations
@@ -156,7 +156,7 @@ def install_script() -> None:
 
     shell = _find_shell()
     _, path = install(shell, prog_name="narrator")
-    path.write_text(_script(shell), "utf-8")
+    path.write_text(_script(shell), "utf-8")  # in place of typer's script
     print(f"{shell} completes narrator's commands from now on, in new terminals: {path}")
 
 
@@ -170,7 +170,7 @@ def _script(shell: str) -> str:
 
 
 def _find_shell() -> str:
-    """Returns the shell that runs this process. Raises UsageError for another than ours."""
+    """Returns the shell that runs this process. Raises UsageError for one without a script."""
     import shellingham
 
     from narrator.errors import UsageError
@@ -180,5 +180,5 @@ def _find_shell() -> str:
     except shellingham.ShellDetectionFailure:
         name = "this shell"
     if name not in _SHELLS:
-        raise UsageError(f"{name} has no completion of narrator; {', '.join(_SHELLS)} have")
+        raise UsageError(f"no completion for {name}, only for {', '.join(_SHELLS)}")
     return str(name)

@@ -174,9 +174,8 @@ def add(
         typer.Option(
             "--cut",
             metavar="[SECONDS]",
-            help="Cut the clip and its transcript at a pause after 5 to 10 s. With "
-            "SECONDS, cut there;"
-            " the transcript then holds only the words before.",
+            help="Cut the clip and its transcript at a pause after 5 to 10 s. With SECONDS, cut "
+            "there; the transcript then holds only the words before.",
         ),
     ] = None,
     language: Language = None,
@@ -286,16 +285,15 @@ def _prepare_clip(name: str, path: Path, transcript: str, language: str, cut: st
         if cut is not None:
             raise UsageError(
                 f"{display_path(path)}: no pause at the end of a sentence in it after 5 to 10 s; "
-                "listen "
-                'where one is, and say it: --cut SECONDS --transcript "what is said before"'
+                "listen where one is, and say it: --cut SECONDS --transcript "
+                '"what is said before"'
             )
         return full_clip
     times = f"cut at {best_cut.seconds:g} s, after {best_cut.speech:g} s of speech"
     proposal = f"{times}: “{best_cut.transcript}”"
     command = (
         f"narrator voices add {shlex.quote(name)} {shlex.quote(str(path))} "
-        f"--cut {best_cut.seconds:g} "
-        f"--transcript {shlex.quote(best_cut.transcript)}"
+        f"--cut {best_cut.seconds:g} --transcript {shlex.quote(best_cut.transcript)}"
     )
     if cut is None and sys.stdin.isatty() and err.is_terminal:
         doubt = "" if best_cut.sure else " (not sure: is this what is heard before it?)"
@@ -309,8 +307,8 @@ def _prepare_clip(name: str, path: Path, transcript: str, language: str, cut: st
     elif not best_cut.sure:
         raise UsageError(
             f"{display_path(path)}: several places come near, and a wrong transcript makes every "
-            "take "
-            f"ramble: listen to it up to {best_cut.seconds:g} s, mend the words, and say: {command}"
+            f"take ramble: listen to it up to {best_cut.seconds:g} s, mend the words, and say: "
+            f"{command}"
         )
     else:
         agreed = True

@@ -28,10 +28,8 @@ from narrator.project.preferences import preferences_path, read_preferences
 SIGNED_FORMATS: Mapping[str, str] = {"mp3": "audio/mpeg", "m4b": "audio/mp4", "wav": "audio/wav"}
 """Media types of the formats that are signed. C2PA has none for Ogg; a FLAC would begin with an
 ID3 tag, which some players refuse."""
-
-
 _OFFLINE = {"verify": {"remote_manifest_fetch": False}, "core": {"allowed_network_hosts": []}}
-"""Settings of c2pa: a file from a stranger must not have this machine ask an address."""
+"""Settings of c2pa: a stranger's file must not make this machine connect to an address."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +47,7 @@ class Credentials:
             return keys.file_content(self.certificate)
 
     def sign(self, path: Path, format: str, title: str, mark: Mapping[str, str]) -> None:
-        """Signs a new file in its place, which is spoilt where that fails. Raises ExportError,
+        """Signs a file in its place. If that fails, the file is useless. Raises ExportError,
         StorageError."""
         import c2pa
 
@@ -125,10 +123,10 @@ def _algorithm(private_key: bytes) -> str:
 
 
 def read_credentials(path: Path) -> tuple[str, bool]:
-    """Describes the content credentials of a file, and returns whether they are intact; "none" for
-    none, and "not read" without the library.
+    """Describes the content credentials of a file, and returns whether they are intact; "none" if
+    it has none, "not read" if the library is missing.
 
-    Credentials that the file only refers to, by an address, are not fetched.
+    Credentials to which the file only refers, by an address, are not fetched.
     """
     media_type = SIGNED_FORMATS.get(path.suffix[1:].lower())
     if media_type is None:

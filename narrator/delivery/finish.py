@@ -28,7 +28,7 @@ from narrator.delivery.layout import (
     spoken_chapters,
 )
 from narrator.delivery.output_manifest import MadeFile, OutputManifest, content_facts
-from narrator.delivery.provenance import joined
+from narrator.delivery.provenance import combine
 from narrator.errors import Problem, UserError
 from narrator.project.facts import BookFacts
 from narrator.project.profiles import CHECKED_ONLY, Profile
@@ -420,7 +420,7 @@ _RECORDED_NAMES = {
 
 def _file_state(shared: Mapping[str, Any], sounds: Sequence[ChapterAudio]) -> str:
     """Returns the state of a file with these chapters."""
-    mark = shared["mark"] and joined(sound.provenance for sound in sounds).mark
+    mark = shared["mark"] and combine(sound.provenance for sound in sounds).mark
     if mark:
         mark["form"] = "2"  # with XMP and keywords, which 0.2.0 did not write
     recipe = {**shared, "chapters": [[sound.title, sound.key] for sound in sounds], "mark": mark}

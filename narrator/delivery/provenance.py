@@ -1,7 +1,6 @@
-"""The origin of a sound, as its file states it: IPTC's digital source type, and what spoke.
+"""The origin of a sound, as its file states it: IPTC's digital source type, and the engines.
 
-The one place that decides which type a sound has. Knows takes and music only as far as there are
-any; nothing of files and formats.
+The one place that decides which type a sound has. Knows nothing of takes, files and formats.
 
 https://cv.iptc.org/newscodes/digitalsourcetype/
 
@@ -30,14 +29,14 @@ _ENGINE_TAG = "speechEngine"
 
 @dataclass(frozen=True, slots=True)
 class Provenance:
-    """The origin of a sound; of nothing by default."""
+    """The origin of a sound; by default unknown."""
 
     engines: tuple[str, ...] = ()
     """Public names of the engines that speak in it, in alphabetical order."""
     is_trained: bool = False
     """True where a trained model speaks in it."""
     is_ruled: bool = False
-    """True where an engine of rules alone speaks in it."""
+    """True where an engine without a model, which follows rules, speaks in it."""
     has_music: bool = False
     """True where music or another recording is mixed with its speech."""
 
@@ -61,7 +60,7 @@ class Provenance:
 
 
 def provenance(engines: Iterable[Engine], *, has_music: bool) -> Provenance:
-    """Returns the origin of what engines have spoken."""
+    """Returns the origin of speech of these engines, with or without music."""
     speaking = tuple(engines)
     return Provenance(
         tuple(sorted({engine.public_name for engine in speaking})),
@@ -71,7 +70,7 @@ def provenance(engines: Iterable[Engine], *, has_music: bool) -> Provenance:
     )
 
 
-def joined(parts: Iterable[Provenance]) -> Provenance:
+def combine(parts: Iterable[Provenance]) -> Provenance:
     """Returns the origin of a file with several sounds."""
     sounds = tuple(parts)
     return Provenance(
@@ -83,13 +82,13 @@ def joined(parts: Iterable[Provenance]) -> Provenance:
 
 
 def as_comment(mark: Mapping[str, str]) -> str:
-    """Returns a mark as one text, for files without tags of their own names."""
+    """Returns a mark as one text, for formats whose tags have fixed names."""
     return "; ".join(f"{name}: {text}" for name, text in mark.items())
 
 
 def as_xmp(mark: Mapping[str, str]) -> str:
-    """Returns an XMP packet with the type of a mark: the property that IPTC defines for it, which
-    programs know by name."""
+    """Returns an XMP packet with the source type of a mark, in the property that IPTC defines for
+    it."""
     return (
         '<?xpacket begin="" id="W5M0MpCehiHzreSzNTczkc9d"?>'
         '<x:xmpmeta xmlns:x="adobe:ns:meta/">'
@@ -122,7 +121,7 @@ def source_type(mark: Mapping[str, str]) -> str:
 
 
 def engines_of(mark: Mapping[str, str]) -> str:
-    """Returns what spoke, by a mark."""
+    """Returns the engines that a mark names, as one text."""
     return mark.get(_ENGINE_TAG, "")
 
 

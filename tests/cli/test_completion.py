@@ -308,4 +308,4 @@ def test_another_shell_is_refused(narrator, monkeypatch):
     monkeypatch.setattr("shellingham.detect_shell", lambda: ("tcsh", "/bin/tcsh"))
     code, _, errors = narrator("--install-completion")
     assert code == 2
-    assert errors == "error: tcsh has no completion of narrator; bash, zsh, fish have\n"
+    assert errors == "error: no completion for tcsh, only for bash, zsh, fish\n"

@@ -63,12 +63,12 @@ def test_the_type_follows_from_what_is_heard(
 def test_a_file_states_all_that_is_in_it() -> None:
     model = provenance.provenance([HumEngine(), HumEngine()], has_music=False)
     rules = provenance.provenance([Rules()], has_music=False)
-    assert provenance.joined([model, model]) == model
-    assert provenance.joined([rules, model]).mark == {
+    assert provenance.combine([model, model]) == model
+    assert provenance.combine([rules, model]).mark == {
         "digitalSourceType": f"{VOCABULARY}compositeSynthetic",
         "speechEngine": "Rules 1.0, hum",
     }
-    assert provenance.joined([]) == Provenance()
+    assert provenance.combine([]) == Provenance()
 
 
 def test_a_mark_is_read_from_tags_and_from_a_comment() -> None:

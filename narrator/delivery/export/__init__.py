@@ -43,7 +43,7 @@ from narrator.delivery.export.excerpt import ChapterAudio, excerpt, nearest_exce
 from narrator.delivery.export.names import file_name, fold_path, path_of
 from narrator.delivery.export.tags import Cover, Track, file_tags, three_letters
 from narrator.delivery.output_manifest import OutputManifest
-from narrator.delivery.provenance import joined
+from narrator.delivery.provenance import combine
 from narrator.errors import ExportError, UserError
 from narrator.files import load_json, replacing, save_json, sweep, translating_errors
 from narrator.project.facts import BookFacts
@@ -575,7 +575,7 @@ class _Writer:
             "cover": keys.content(cover.data) if cover else None,
             "track": asdict(plan.track) if plan.track else None,
         }
-        mark = joined(chapter.provenance for chapter in plan.chapters).mark if self.marks else {}
+        mark = combine(chapter.provenance for chapter in plan.chapters).mark if self.marks else {}
         if mark:  # files without one have the keys of versions that wrote none
             recipe |= {"mark": mark, "mark_form": 2}
         credentials = self.credentials if mark and plan.format in SIGNED_FORMATS else None

@@ -7,6 +7,9 @@ it is replaced and never duplicated, and listeners keep their place.
 Facts, cover and chapters that change in the project are updated on the server, unless somebody has
 edited them there since they were sent.
 
+The record's facts are `item`, its id; `cover`, the hash of the picture; and for each fact under the
+server's name two hashes: of the fact that was sent, and of the one that the server showed then.
+
 Written from the server's routes (version 2.36): `POST /api/upload` stores files in the folder of
 author, series and title; a scan turns them into an item.
 """
@@ -57,6 +60,8 @@ _MESSAGE_S = 60.0
 _BYTES_PER_S = 50_000
 """Slowest upload that does not time out."""
 _MAX_LIST_BYTES = 256 << 20
+_SUFFIXES = (*OUTPUT_SUFFIXES, ".epub")
+"""Suffixes of the files that are sent."""
 _MAX_NAME_UNITS = 127
 """Most UTF-16 code units of a name: the server truncates longer ones."""
 
@@ -176,13 +181,16 @@ class AudiobookshelfShelf:
         outdated_names, foreign_names, conflicts = list[str](), list[str](), list[str]()
         for name, fact in facts.items():
             sent_key, _, shown_key = self.record.facts.get(name, "").partition(" ")
-            is_changed = _key(fact) != sent_key
-            is_edited = sent_key and _key(old_facts[name]) not in (shown_key, _key(fact))
+            is_changed = _fact_hash(fact) != sent_key
+            is_edited = sent_key and _fact_hash(old_facts[name]) not in (
+                shown_key,
+                _fact_hash(fact),
+            )
             if is_edited and not self.is_replacing:
                 conflicts += [name] if is_changed else []
-            elif not fact and (sent_key == _key(None) or not (sent_key or self.is_replacing)):
+            elif not fact and (sent_key == _fact_hash(None) or not (sent_key or self.is_replacing)):
                 foreign_names.append(name)  # the project never had it
-            elif is_changed or _key(shown_facts[name]) != shown_key:
+            elif is_changed or _fact_hash(shown_facts[name]) != shown_key:
                 outdated_names.append(name)
         item_path = f"/api/items/{_id(item)}"
         if metadata := {name: facts[name] for name in outdated_names if name != "chapters"}:
@@ -193,7 +201,7 @@ class AudiobookshelfShelf:
         if outdated_names:
             shown_facts = _shown_facts(self._find_item() or item)
         for name in (*outdated_names, *foreign_names):
-            self.record.facts[name] = f"{_key(facts[name])} {_key(shown_facts[name])}"
+            self.record.facts[name] = f"{_fact_hash(facts[name])} {_fact_hash(shown_facts[name])}"
         self.record.save()
         return Changes(tuple(outdated_names), tuple(conflicts))
 
@@ -494,7 +502,7 @@ def _shown_facts(item: Mapping[str, Any]) -> Mapping[str, Any]:
     return defaultdict(lambda: None, facts)
 
 
-def _key(fact: Any) -> str:
+def _fact_hash(fact: Any) -> str:
     """Returns a hash of a fact, the same for all empty ones."""
     return keys.seal(fact or None)[:16]
 
@@ -506,10 +514,6 @@ def _fit_name(name: str) -> str:
     while len((stem + suffix).encode("utf-16-le")) > 2 * _MAX_NAME_UNITS:
         stem = stem[:-1].rstrip(" .")
     return stem + suffix
-
-
-_SUFFIXES = (*OUTPUT_SUFFIXES, ".epub")
-"""Suffixes of the files that are sent."""
 
 
 def _multipart(fields: Mapping[str, str], name: str, file_name: str, path: Path) -> Upload:
