@@ -231,6 +231,7 @@ def test_uploads_that_nobody_scanned_are_scanned_by_the_next_run(deliver, server
     assert "does not show it; see the server's log, then run the same command again" in log
     assert not server.items
     server.scans_ignored = 0
+    monkeypatch.setattr(audiobookshelf, "SCAN_S", 60)
     assert deliver()[0] == 0
     assert len(server.items) == 1
 
