@@ -150,5 +150,5 @@ def read_credentials(path: Path) -> tuple[str, bool]:
         return f"unreadable: {error}", False
     signature = manifest.get("signature_info") or {}
     signer = signature.get("common_name") or signature.get("issuer") or "an unknown signer"
-    doubt = "" if is_intact else f", {state}: altered since, or its certificate has ended"
+    doubt = "" if is_intact else f", {state}: altered, or its certificate has expired"
     return f"signed by {signer}{doubt}", is_intact

@@ -163,7 +163,7 @@ def test_a_flipped_bit_and_a_lost_signature_are_found(home: Path, tmp_path: Path
     path.write_bytes(content)
     found = check(path)
     assert (found.figure, found.ok) == (
-        "signed by A Publisher, Invalid: altered since, or its certificate has ended",
+        "signed by A Publisher, Invalid: altered, or its certificate has expired",
         False,
     )
     tags = mutagen.File(path)
