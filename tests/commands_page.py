@@ -65,9 +65,9 @@ class Entry:
     usage: str
     paragraphs: Sequence[str]
     rows: Sequence[tuple[str, str]]
-    """Arguments and options with their meaning, without those of every command of a project."""
+    """Arguments and options with their meaning, without the options of a project."""
     has_project: bool
-    """Whether it takes the options of commands that work on a project."""
+    """True if it takes the options of commands that work on a project."""
 
 
 def entries() -> Iterator[Entry]:
@@ -96,7 +96,7 @@ def _walk(command: typer.core.TyperCommand, parent: typer.Context | None, name: 
 
 
 def project_rows() -> list[tuple[str, str]]:
-    """The options of every command that works on a project."""
+    """Returns the options of every command that works on a project."""
     options = typer.core.TyperCommand(None, params=shared.project_options())
     context = typer.Context(options)
     return [row for option in options.params if (row := option.get_help_record(context))]
@@ -111,7 +111,7 @@ def exit_codes() -> dict[str, str]:
 
 
 def page() -> str:
-    """The whole page."""
+    """Returns the page."""
     parts = [HEAD]
     purposes = {name: purpose for purpose, names in shared.PURPOSES.items() for name in names}
     purpose = ""
@@ -144,7 +144,7 @@ def _table(rows: Iterable[tuple[str, str]], name: str) -> str:
 
 
 def _prose(text: str) -> str:
-    """With what Markdown would take for emphasis or a tag escaped, outside of code."""
+    """Escapes what Markdown would take for emphasis or a tag, outside of code."""
     parts = re.split(r"(`[^`]*`)", " ".join(text.split()))
     return "".join(p if p.startswith("`") else re.sub(r"([*_<])", r"\\\1", p) for p in parts)
 
@@ -153,7 +153,7 @@ def _prose(text: str) -> str:
 
 
 def manual() -> str:
-    """The whole manual page, in the macros of man(7)."""
+    """Returns the manual page, in the macros of man(7)."""
     date = re.findall(
         r"^## \[[\d.]+\] - ([\d-]+)$", (ROOT / "CHANGELOG.md").read_text("utf-8"), re.M
     )
@@ -192,14 +192,14 @@ def _list(rows: Iterable[tuple[str, str]]) -> list[str]:
 
 
 def _styled(words: str) -> str:
-    """Words as they are typed in bold, and what stands for others in italics."""
+    """Sets words that are typed as they are in bold, and names of values in italics."""
     return " ".join(
         f"\\f{'I' if word.isupper() else 'B'}{_text(word)}\\fR" for word in words.split()
     )
 
 
 def _filled(text: str) -> list[str]:
-    """Lines of text, of which none is taken for a macro."""
+    """Returns lines of text, none of which roff takes for a macro."""
     lines = textwrap.wrap(_text(text), 78, break_long_words=False, break_on_hyphens=False)
     return [rf"\&{line}" if line.startswith((".", "'")) else line for line in lines]
 

@@ -23,28 +23,28 @@ Schema = Mapping[str, Any]
 
 
 def page() -> str:
-    """The whole page."""
-    whole = schema()
+    """Returns the page."""
+    manifest = schema()
     models: dict[str, list[str]] = {}
-    for name, place in _places(whole, whole["$defs"], ""):
+    for name, place in _places(manifest, manifest["$defs"], ""):
         models.setdefault(name, []).append(place)
     anchors = {name: slug(places[0]) for name, places in models.items()}
-    parts = ["# book.yaml\n", HEAD + "\n", "## At the top\n", _table(whole, anchors)]
+    parts = ["# book.yaml\n", HEAD + "\n", "## At the top\n", _table(manifest, anchors)]
     for name, places in models.items():
-        model = whole["$defs"][name]
-        also = f" The same under {_and(places[1:])}." if places[1:] else ""
-        parts += [f"## {places[0]}\n", _prose(model["description"]) + also + "\n"]
+        model = manifest["$defs"][name]
+        other_places = f" The same under {_and(places[1:])}." if places[1:] else ""
+        parts += [f"## {places[0]}\n", _prose(model["description"]) + other_places + "\n"]
         parts.append(_table(model, anchors))
     return "\n".join(parts)
 
 
 def slug(heading: str) -> str:
-    """What a heading is called in links."""
+    """Returns the anchor of a heading."""
     return re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
 
 
 def _places(model: Schema, models: Schema, place: str) -> Iterator[tuple[str, str]]:
-    """Every model below one, with where it stands in a manifest; what is in it comes after it."""
+    """Yields every model in a model, with its place in a manifest, before those in it."""
     for key, value in model["properties"].items():
         for name, ending in _models_of(value):
             below = f"{place}.{key}{ending}" if place else f"{key}{ending}"
@@ -54,12 +54,12 @@ def _places(model: Schema, models: Schema, place: str) -> Iterator[tuple[str, st
 
 
 def _engine(model: Schema) -> str:
-    """The engine that a model has the settings of, or ""."""
+    """Returns the engine whose settings a model is, or ""."""
     return str(model["properties"].get("name", {}).get("const", ""))
 
 
 def _models_of(value: Schema) -> Iterator[tuple[str, str]]:
-    """The models that a value may be, and how they are reached from its key."""
+    """Yields the models that a value may be, each with its path below the key."""
     if "$ref" in value:
         yield value["$ref"].rpartition("/")[2], ""
     for choice in value.get("anyOf", value.get("oneOf", ())):
@@ -70,7 +70,7 @@ def _models_of(value: Schema) -> Iterator[tuple[str, str]]:
 
 
 def table(*rows: Sequence[str]) -> str:
-    """A table in Markdown; its first row has the headings."""
+    """Returns a table in Markdown; the first row has the headings."""
     lines = ["| " + " | ".join(cell.replace("|", r"\|") for cell in row) + " |\n" for row in rows]
     lines.insert(1, "|" + "---|" * len(rows[0]) + "\n")
     return "".join(lines)
@@ -90,7 +90,7 @@ def _name(value: Schema) -> str:
 
 
 def _prose(text: str) -> str:
-    """Of a docstring: in one line, with fields of templates as code."""
+    """Returns a docstring in one line, with fields of templates as code."""
     text = " ".join(text.split())
     return re.sub(r"(?<!`)(\{[^}]*\}|\[[^\]]*\])", r"`\1`", text)
 
@@ -104,13 +104,13 @@ def _default(value: Schema) -> str:
 
 
 def _takes(value: Schema, anchors: Mapping[str, str]) -> str:
-    """What a value may be, in words."""
+    """Describes the values of a key."""
     if "$ref" in value:
         anchor = anchors[_name(value)]
         of = re.search(r"-of-\w+$", anchor)
         return f"[keys{of[0].replace('-', ' ') if of else ''}](#{anchor})"
     if "enum" in value:
-        return ", ".join(f"`{one}`" for one in value["enum"])
+        return ", ".join(f"`{choice}`" for choice in value["enum"])
     if "const" in value:
         return f"`{value['const']}`"
     if choices := value.get("anyOf", value.get("oneOf")):
@@ -131,7 +131,8 @@ def _takes(value: Schema, anchors: Mapping[str, str]) -> str:
 
 
 def _one_of(choices: Sequence[Schema], anchors: Mapping[str, str]) -> str:
-    """Numbers without bounds beside text are text that YAML takes for numbers; null is unset."""
+    """Describes a choice. A number without bounds is left out beside text: it is for text that YAML
+    takes for a number. So is null, which leaves the key unset."""
     kinds = {json.dumps(choice): choice for choice in choices if choice.get("type") != "null"}
     if '{"type": "string"}' in kinds:
         kinds.pop('{"type": "integer"}', None)

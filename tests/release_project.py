@@ -43,13 +43,9 @@ The boat lay 12 yards from the pier on 3 May 1921.
 “Then row,” said Tom.
 """
 CLIP_TEXT = "The harbour was quiet before dawn, and nobody in the town was up but the gulls."
-CHUNK_FIELDS = (
-    *("id", "speakers", "text", "state", "faults", "pinned", "reviewed", "flags", "sure", "source"),
-)
-TRY_FIELDS = ("number", "seconds", "level", "faults", "in_use", "pinned", "whole", "seed", "mode")
-PICKUP_FIELDS = (
-    *("chapter", "time", "chunk", "speaker", "source", "text", "note", "done", "is_lost", "more"),
-)
+CHUNK_FIELDS = "id speakers text state faults pinned reviewed flags sure source".split()
+TRY_FIELDS = "number seconds level faults in_use pinned whole seed mode".split()
+PICKUP_FIELDS = "chapter time chunk speaker source text note done is_lost more".split()
 
 
 def make(folder: Path) -> None:
@@ -97,7 +93,7 @@ def facts(book: Path) -> dict[str, Any]:
     pickups = json.loads(narrator("pickups", book, "--draft", "--json"))
     return {
         "chunks": rows(chunks, CHUNK_FIELDS),
-        "tries": {chunk: rows(kept, TRY_FIELDS) for chunk, kept in tries.items()},
+        "tries": {chunk: rows(of_chunk, TRY_FIELDS) for chunk, of_chunk in tries.items()},
         "undo": shown["undo"]["what"],
         "redo": shown["redo"]["what"],
         "reasons": plan["reasons"],
@@ -105,15 +101,15 @@ def facts(book: Path) -> dict[str, Any]:
     }
 
 
-def rows(found: Any, fields: tuple[str, ...]) -> list[dict[str, Any]]:
-    return [{name: row[name] for name in fields} for row in found]
+def rows(answer: Any, fields: list[str]) -> list[dict[str, Any]]:
+    return [{name: row[name] for name in fields} for row in answer]
 
 
 def narrator(*arguments: str | Path) -> str:
     command = [sys.executable, "-m", "narrator", *map(str, arguments)]
-    ended = subprocess.run(command, check=False, capture_output=True, text=True)
-    assert ended.returncode in (0, 1), ended  # 1: doubtful takes
-    return ended.stdout
+    process = subprocess.run(command, check=False, capture_output=True, text=True)
+    assert process.returncode in (0, 1), process  # 1: doubtful takes
+    return process.stdout
 
 
 def main() -> None:
@@ -129,7 +125,7 @@ def main() -> None:
 
 
 def anonymous(member: tarfile.TarInfo) -> tarfile.TarInfo | None:
-    """Without owners, logs and sockets: archives do not name whoever made them."""
+    """Leaves out owners, logs and sockets, so that an archive does not name its maker."""
     member.uid = member.gid = 0
     member.uname = member.gname = ""
     is_kept = "/logs" not in member.name and not member.name.endswith(".owner")

@@ -239,6 +239,13 @@ def test_a_tag_names_the_version(tag, code):
     assert (f"tag v{__version__}" in make.stdout) == bool(code)
 
 
+def test_the_page_on_installing_names_every_extra():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    page = (ROOT / "docs" / "installing.md").read_text("utf-8")
+    section = page.partition("## Extras\n")[2].partition("\n## ")[0]
+    assert project["optional-dependencies"].keys() <= {*re.findall("`([a-z0-9]+)`", section)}
+
+
 def test_a_release_is_held_against_its_tag_before_anything_is_built():
     workflow = yaml.safe_load((ROOT / ".github/workflows/release.yml").read_text("utf-8"))
     steps = [step.get("run") for step in workflow["jobs"]["build"]["steps"]]

@@ -27,7 +27,8 @@ def test_every_page_is_on_the_site():
 
 
 def test_it_has_what_its_pages_link_to_and_its_lists_are_lists():
-    gathered = {path.relative_to(ROOT).as_posix() for path in gather.gather(ROOT / "README.md")}
+    paths = gather.reachable_files(ROOT / "README.md")
+    gathered = {path.relative_to(ROOT).as_posix() for path in paths}
     assert {"docs/mending.md", "examples/README.md", "examples/lexicon/book.yaml"} <= gathered
     text = "It speaks\n- low\n- high\n\n```sh\nls\n- no\n```\n"
     assert gather.separate_lists(text) == text.replace("speaks\n", "speaks\n\n")

@@ -103,19 +103,19 @@ FIGURES = (
 
 
 def illustrate(text: str, page: str, media: Path) -> str:
-    """A page with those of its figures whose files are in a folder."""
+    """Returns a page with its figures, as far as their files are in a folder."""
     for figure in reversed(FIGURES):
         files = {name: words for name, words in figure.files.items() if (media / name).is_file()}
         if figure.page == page and files:
             block = _markup(files, figure.caption, page)
             blocks = text.split("\n\n")
-            place = place_of(figure, blocks)
+            place = find_place(figure, blocks)
             text = "\n\n".join([*blocks[:place], block, *blocks[place:]])
     return text
 
 
-def place_of(figure: Figure, blocks: list[str]) -> int:
-    """Before which of a page's blocks a figure stands."""
+def find_place(figure: Figure, blocks: list[str]) -> int:
+    """Returns the number of the block before which a figure is inserted. Raises ValueError."""
     start = next(n for n, block in enumerate(blocks) if block.strip() == figure.heading)
     place = start + 1 + figure.paragraph
     if any(block.startswith("#") for block in blocks[start + 1 : place]) or place > len(blocks):
@@ -125,12 +125,12 @@ def place_of(figure: Figure, blocks: list[str]) -> int:
 
 def _markup(files: dict[str, str], caption: str, page: str) -> str:
     folder = os.path.relpath("media", PurePosixPath(page).parent)
-    parts = [_part(f"{folder}/{name}", html.escape(words)) for name, words in files.items()]
+    parts = [_element(f"{folder}/{name}", html.escape(words)) for name, words in files.items()]
     lines = ["<figure>", *parts, f"<figcaption>{html.escape(caption)}</figcaption>", "</figure>"]
     return "\n".join(lines)
 
 
-def _part(address: str, words: str) -> str:
+def _element(address: str, words: str) -> str:
     if re.search(r"\.mp3$", address):
         player = f'<audio controls preload="none" src="{address}" aria-label="{words}"></audio>'
         return f'<div class="sample"><span>{words}</span>{player}</div>'

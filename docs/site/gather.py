@@ -1,9 +1,9 @@
-"""Gathers what the site shows, for MkDocs: `make site`.
+"""Gathers the source of the site for MkDocs: `make site`.
 
     python -m docs.site.gather MEDIA FOLDER
 
-The pages and what they link to lie in the folder as they lie in the repository, so that links need
-no change. What the pages gain is figures, links of code, and what MkDocs needs.
+The pages, and the files that they link to, have the same paths in the folder as in the repository,
+so links stay valid. Figures, links of code, and what MkDocs needs are added to the pages.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ ROOT = Path(__file__).parents[2]
 _LINK = re.compile(r"\]\(([^)#\s]+)(?:#[^)\s]*)?\)")
 BOOSTS = {"docs/questions.md": 2, "docs/measurements.md": 0.3, "docs/costs.md": 0.3}
 """How much a page counts in the search, against 1."""
-ASIDE = 0.1
-"""The same of the changelog and of pages that the navigation does not list: for developers."""
+DEVELOPER_BOOST = 0.1
+"""The same for the changelog, and for pages that the navigation does not list."""
 
 
 def linked_files(page: Path) -> Iterator[Path]:
@@ -33,22 +33,22 @@ def linked_files(page: Path) -> Iterator[Path]:
                 yield path
 
 
-def gather(start: Path) -> set[Path]:
-    """Returns a page and all that it leads to, by links in pages."""
-    found, waiting = {start}, [start]
-    while waiting:
-        page = waiting.pop()
+def reachable_files(start: Path) -> set[Path]:
+    """Returns a page and the files that its links lead to, directly or by other pages."""
+    paths, queue = {start}, [start]
+    while queue:
+        page = queue.pop()
         if page.suffix == ".md":
-            new = set(linked_files(page)) - found
-            found |= new
-            waiting += new
-    return found
+            new_paths = set(linked_files(page)) - paths
+            paths |= new_paths
+            queue += new_paths
+    return paths
 
 
 def separate_lists(text: str) -> str:
-    """Puts an empty line before each list that follows a paragraph at once; code stays.
+    """Returns a page with an empty line before each list that follows a paragraph at once.
 
-    Python's Markdown, which the site is made with, begins a list only after one.
+    Python-Markdown, which renders the site, begins a list only after one.
     """
     lines = [""]
     for is_text, line in links.outside_code(text):
@@ -60,18 +60,18 @@ def separate_lists(text: str) -> str:
 
 
 def without_house(text: str) -> str:
-    """The README without its tree of sources, for people who look at no sources."""
+    """Returns the README without its tree of source files, which readers of the site do not see."""
     return re.sub("^## The house\n.*?(?=^\\[CONTRIBUTING)", "", text, flags=re.M | re.S)
 
 
 def search_boost(page: str) -> float:
     if page in BOOSTS:
         return BOOSTS[page]
-    return 1 if page == "README.md" or page.startswith("docs/") else ASIDE
+    return 1 if page == "README.md" or page.startswith("docs/") else DEVELOPER_BOOST
 
 
 def render(page: str, text: str, linker: links.Linker, media: Path) -> str:
-    """A page of the repository as a page of the site."""
+    """Returns a page of the repository as a page of the site."""
     if page == "README.md":
         text = without_house(text)
     text = separate_lists(text)
@@ -93,7 +93,7 @@ def main() -> None:
     media, folder = map(Path, sys.argv[1:])
     shutil.rmtree(folder, ignore_errors=True)
     linker = make_linker()
-    for path in gather(ROOT / "README.md") | set((ROOT / "docs").glob("*.md")):
+    for path in reachable_files(ROOT / "README.md") | set((ROOT / "docs").glob("*.md")):
         page = path.relative_to(ROOT).as_posix()
         copy = folder / page
         copy.parent.mkdir(parents=True, exist_ok=True)

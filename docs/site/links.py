@@ -19,12 +19,12 @@ from tests.manifest_page import slug
 
 COMMANDS = PurePosixPath("docs/commands.md")
 MANIFEST = PurePosixPath("docs/manifest.md")
-Path = tuple[str, ...]
-"""Of a key, from the top of a manifest: ("speakers", "NAME", "voice")."""
+KeyPath = tuple[str, ...]
+"""The names that lead to a key from the top of a manifest: ("speakers", "NAME", "voice")."""
 
 _ROW = re.compile(r"^\| `(\w+)` \|")
 _SPAN = re.compile(r"\[(?:`[^`]*`|[^\]`])*\]\([^)]*\)|``.+?``|(?<!`)`([^`]+)`(?![`{])")
-"""A link, which stays, or code."""
+"""A link, which is left as it is, or code."""
 _CODE = re.compile(r"([a-z]\w*(?:\.[A-Za-z]\w*)*)(: .*|:)?")
 
 
@@ -33,8 +33,8 @@ class Section:
     """A table of the manifest's page."""
 
     anchor: str
-    paths: tuple[Path, ...]
-    """Where its keys stand."""
+    paths: tuple[KeyPath, ...]
+    """The paths of the keys that have its keys."""
     keys: tuple[str, ...]
 
 
@@ -48,25 +48,26 @@ def outside_code(text: str) -> Iterator[tuple[bool, str]]:
 
 
 def sections(manifest_page: str) -> list[Section]:
-    """The tables of the page that `make docs` writes."""
-    found = []
+    """Returns the tables of the manifest's page."""
+    tables = []
     for part in re.split("^## ", manifest_page, flags=re.MULTILINE)[1:]:
         heading, _, body = part.partition("\n")
-        same = re.search(r"The same under (.*)\.$", body, re.MULTILINE)
-        places = [heading, *(re.findall("`([^`]+)`", same[1]) if same else ())]
+        others = re.search(r"The same under (.*)\.$", body, re.MULTILINE)
+        places = [heading, *(re.findall("`([^`]+)`", others[1]) if others else ())]
         keys = tuple(row[1] for row in map(_ROW.match, body.splitlines()) if row)
         paths = () if heading == "At the top" else tuple(map(_path, places))
-        found.append(Section(slug(heading), paths or ((),), keys))
-    return found
+        tables.append(Section(slug(heading), paths or ((),), keys))
+    return tables
 
 
-def _path(place: str) -> Path:
-    """chapters[].engine of kokoro -> ("chapters", "[]", "engine", "kokoro")"""
+def _path(place: str) -> KeyPath:
+    """Parses a heading: chapters[].engine of kokoro -> ("chapters", "[]", "engine", "kokoro")."""
     return tuple(place.replace(" of ", ".").replace("[]", ".[]").split("."))
 
 
-def key_anchors(tables: Iterable[Section]) -> dict[Path, str]:
-    """The anchors of keys, and of the tables of those that have keys of their own."""
+def key_anchors(tables: Iterable[Section]) -> dict[KeyPath, str]:
+    """Returns the anchor of each key: that of its table if it has keys of its own, else of its
+    row."""
     tables = list(tables)
     anchors = {path: table.anchor for table in tables for path in table.paths if path}
     for table in tables:
@@ -78,15 +79,14 @@ def key_anchors(tables: Iterable[Section]) -> dict[Path, str]:
 
 
 def mark_keys(manifest_page: str) -> str:
-    """Gives each row of a table an anchor, which its key links to, but for keys whose own table
-    has the same."""
-    taken = {table.anchor for table in sections(manifest_page)}
+    """Adds an anchor to each row, and a link to it to the key, unless a table has that anchor."""
+    table_anchors = {table.anchor for table in sections(manifest_page)}
     prefix, lines = "", []
     for line in manifest_page.splitlines():
         if line.startswith("## "):
             prefix = "" if line == "## At the top" else slug(line[3:]) + "-"
         row = _ROW.match(line)
-        if row and (anchor := prefix + row[1]) not in taken:
+        if row and (anchor := prefix + row[1]) not in table_anchors:
             link = f"[`{row[1]}`](#{anchor}){{ #{anchor} }}"
             line = line.replace(f"`{row[1]}`", link, 1)
         lines.append(line)
@@ -94,7 +94,7 @@ def mark_keys(manifest_page: str) -> str:
 
 
 class Linker:
-    """Knows the entries that code is linked to."""
+    """Links code to entries."""
 
     def __init__(self, commands_page: str, manifest_page: str) -> None:
         headings = re.findall("^#+ (narrator .+)$", commands_page, re.MULTILINE)
@@ -106,9 +106,9 @@ class Linker:
         self._unique = {name: anchors.pop() for name, anchors in names.items() if len(anchors) == 1}
 
     def link(self, text: str, page: PurePosixPath) -> str:
-        """A page with its code linked, but for headings, blocks and what is a link already."""
+        """Returns a page with links of its code, except in headings, blocks and other links."""
 
-        def linked(span: re.Match[str]) -> str:
+        def link_span(span: re.Match[str]) -> str:
             entry = self.entry(span[1]) if span[1] else None
             if entry is None:
                 return span[0]
@@ -116,12 +116,12 @@ class Linker:
             return f"[{span[0]}]({_relative(target, page)}#{anchor})"
 
         lines = (
-            _SPAN.sub(linked, line) if is_text else line for is_text, line in outside_code(text)
+            _SPAN.sub(link_span, line) if is_text else line for is_text, line in outside_code(text)
         )
         return "\n".join(lines) + "\n"
 
     def entry(self, code: str) -> tuple[PurePosixPath, str] | None:
-        """The page and the anchor of what code names; None for other code."""
+        """Returns the page and the anchor of a command or key; None for other code."""
         if anchor := self._command(code.split()):
             return COMMANDS, anchor
         named = _CODE.fullmatch(code)
@@ -129,7 +129,8 @@ class Linker:
         return (MANIFEST, anchor) if anchor else None
 
     def _command(self, words: list[str]) -> str | None:
-        """Without the program's name, two words or an option tell a command from other words."""
+        """Returns the anchor of a command. Without `narrator`, words are one only if they name a
+        command in a group, or have an option."""
         is_named = words[:1] == ["narrator"]
         if not is_named:
             words = ["narrator", *words]
@@ -140,12 +141,13 @@ class Linker:
         return None
 
     def _key(self, names: list[str], value: str | None) -> str | None:
-        """A word alone may mean anything, unless it is a key's and has an underscore."""
+        """Returns the anchor of a key. A single word counts only if it has an underscore or a
+        value, since others may mean anything."""
         if value is None and len(names) == 1:
             return self._unique.get(names[0]) if "_" in names[0] else None
         if (names[0],) not in self._keys:
             return self._unique.get(names[0]) if len(names) == 1 else None
-        path: Path = ()
+        path: KeyPath = ()
         for name in names:
             below = self._below(path, name)
             if below is None:
@@ -153,8 +155,8 @@ class Linker:
             path = below
         return self._deepest(path, value)
 
-    def _deepest(self, path: Path, value: str | None) -> str | None:
-        """The anchor of the last key of a value that has one key in each mapping."""
+    def _deepest(self, path: KeyPath, value: str | None) -> str | None:
+        """Returns the anchor of the innermost key of a value with one key in each mapping."""
         try:
             inner: Any = yaml.safe_load((value or "")[1:])
         except yaml.YAMLError:
@@ -174,8 +176,9 @@ class Linker:
                 return self._anchor(path)
             path = below
 
-    def _below(self, path: Path, name: str) -> Path | None:
-        """The path of a key, also where an engine is not named or names are one's own."""
+    def _below(self, path: KeyPath, name: str) -> KeyPath | None:
+        """Returns the path of a key within another, even if the engine between them is not named,
+        or if the key is a name of the user's own."""
         if (*path, name) in self._keys:
             return (*path, name)
         for known in self._keys:
@@ -184,7 +187,7 @@ class Linker:
                 return known
         return (*path, "NAME") if (*path, "NAME") in self._keys else None
 
-    def _anchor(self, path: Path) -> str | None:
+    def _anchor(self, path: KeyPath) -> str | None:
         while path and path not in self._keys:
             path = path[:-1]
         return self._keys.get(path)

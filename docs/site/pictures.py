@@ -30,14 +30,14 @@ if TYPE_CHECKING:
 STORY = "eleven-minutes-fast"
 BOOKS = (STORY, "small-machines")
 LINE = "1.10"
-"""A line of the story with some seconds of speech."""
-MOST_BYTES = 150_000
-PATIENCE = 120_000.0
-"""Milliseconds that a step may take on a slow machine."""
+"""A line of the story that takes some seconds to speak."""
+MAX_BYTES = 150_000
+TIMEOUT_MS = 120_000.0
+"""A step may take long on a slow machine."""
 
 
 def missing() -> str:
-    """What keeps pictures from being taken here, or ""."""
+    """Returns what is missing for taking pictures, or ""."""
     packages = ("playwright", "starlette", "uvicorn", "jinja2", "espeakng_loader")
     absent = [name for name in packages if importlib.util.find_spec(name) is None]
     if absent:
@@ -48,24 +48,24 @@ def missing() -> str:
 
 
 def lend_kokoro(home: Path) -> None:
-    """Has the voices of an installed Kokoro listed by a library of our own."""
+    """Adds an installed Kokoro to a library, so that its voices are listed."""
     if model := program.find_kokoro():
         (home / "models").mkdir()
         (home / "models" / model.name).symlink_to(model)
 
 
-def with_library(home: Path) -> dict[str, str]:
-    """The environment of a program with a library of its own."""
+def environment_of(home: Path) -> dict[str, str]:
+    """Returns environment variables for a library of its own."""
     return {**os.environ, "NARRATOR_HOME": str(home), "PYTHONUNBUFFERED": "1"}
 
 
 @contextlib.contextmanager
 def served(folder: Path, home: Path) -> Iterator[str]:
-    """The link of a studio, as long as it is needed."""
+    """Runs a studio, and yields its link."""
     with (home / "studio.log").open("w+") as log:
         studio = subprocess.Popen(
             program.command("studio", folder, "--no-open"),
-            env=with_library(home), cwd=ROOT, stdout=subprocess.PIPE, stderr=log, text=True,
+            env=environment_of(home), cwd=ROOT, stdout=subprocess.PIPE, stderr=log, text=True,
         )  # fmt: skip
         assert studio.stdout is not None
         try:
@@ -82,7 +82,7 @@ def served(folder: Path, home: Path) -> Iterator[str]:
 
 @contextlib.contextmanager
 def page(browser: Browser, link: str, width: int = 1280, height: int = 800) -> Iterator[Page]:
-    """The page of a link, in a light scheme and sharp."""
+    """Opens a link in a light scheme, with more pixels than points."""
     context = browser.new_context(
         base_url=link.partition("?")[0],
         viewport={"width": width, "height": height},
@@ -90,7 +90,7 @@ def page(browser: Browser, link: str, width: int = 1280, height: int = 800) -> I
         color_scheme="light",
         reduced_motion="reduce",
     )
-    context.set_default_timeout(PATIENCE)
+    context.set_default_timeout(TIMEOUT_MS)
     try:
         shown = context.new_page()
         shown.goto(link)
@@ -115,7 +115,7 @@ class Camera:
             settings["clip"] = {**box, "scale": 1}
         shot = page.context.new_cdp_session(page).send("Page.captureScreenshot", settings)
         data = base64.b64decode(shot["data"])
-        assert len(data) <= MOST_BYTES, f"{name}: {len(data)} bytes"
+        assert len(data) <= MAX_BYTES, f"{name}: {len(data)} bytes"
         (self.folder / f"{name}.webp").write_bytes(data)
 
 
@@ -131,7 +131,7 @@ def photograph_start_page(page: Page, camera: Camera) -> None:
 
 
 def choose_line(page: Page, number: str) -> None:
-    """By keys: a click would play it."""
+    """Chooses a line by keys, since a click would play it."""
     page.locator(".chunk").first.wait_for()
     page.keyboard.press("g")
     page.keyboard.type(number)
@@ -157,7 +157,7 @@ def photograph_book(page: Page, camera: Camera) -> None:
 
 
 def compare_takes(page: Page) -> None:
-    """Of the chosen line and a slower take of it, with both spectrograms drawn."""
+    """Opens the comparison of the chosen line with a slower take."""
     page.keyboard.press("d")
     page.locator("[name=speed]").fill("0.9")
     page.keyboard.press("Enter")
@@ -225,7 +225,7 @@ def main() -> None:
         home.mkdir()
         copy_books(books)
         lend_kokoro(home)
-        program.render(books / STORY, environment=with_library(home))
+        program.render(books / STORY, environment=environment_of(home))
         photograph(books, home, folder)
 
 
