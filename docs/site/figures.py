@@ -16,7 +16,7 @@ from pathlib import Path, PurePosixPath
 
 README = "README.md"
 STUDIO = "docs/studio.md"
-DRAFT = "eSpeak NG (GPL-3.0-or-later)"
+DRAFT = "The draft voice, eSpeak NG (GPL-3.0-or-later)"
 KOKORO = "Kokoro-82M (Apache-2.0)"
 CC0 = "Text: CC0 1.0."
 
@@ -37,9 +37,9 @@ class Figure:
 FIGURES = (
     Figure(
         README, "# narrator", 1,
-        {"story-kokoro.mp3": "Kokoro", "supper.mp3": "Kokoro, six voices",
-         "story-draft.mp3": "The draft voice"},
-        f"Rendered by narrator, spoken by {KOKORO} and {DRAFT}. {CC0}",
+        {"story-kokoro.mp3": KOKORO, "supper.mp3": f"{KOKORO}, six voices",
+         "story-draft.mp3": DRAFT},
+        f"Rendered by narrator. {CC0}",
     ),
     Figure(
         README, "# narrator", 1,
@@ -87,8 +87,8 @@ FIGURES = (
     ),
     Figure(
         "docs/voices.md", "## The draft voice", 1,
-        {"story-draft.mp3": "The draft voice", "story-kokoro.mp3": "Kokoro, for comparison"},
-        f"The same text, spoken by {DRAFT} and by {KOKORO}. {CC0}",
+        {"story-draft.mp3": DRAFT, "story-kokoro.mp3": KOKORO},
+        f"The same text, rendered by narrator. {CC0}",
     ),
     Figure(
         "docs/kokoro.md", "# Kokoro", 1,
