@@ -143,15 +143,10 @@ def _options(
         ),
     ] = False,
 ) -> None:
-    if install_completion:
+    if install_completion or show_completion:
         from narrator.cli import shells
 
-        shells.install_script()
-        raise typer.Exit
-    if show_completion:
-        from narrator.cli import shells
-
-        shells.show_script()
+        (shells.install_script if install_completion else shells.show_script)()
         raise typer.Exit
     if version:
         _print_versions(verbose)

@@ -28,7 +28,7 @@ from narrator.delivery.layout import (
     spoken_chapters,
 )
 from narrator.delivery.output_manifest import MadeFile, OutputManifest, content_facts
-from narrator.delivery.provenance import combine
+from narrator.delivery.provenance import MARK_FORM, combine
 from narrator.errors import Problem, UserError
 from narrator.project.facts import BookFacts
 from narrator.project.profiles import CHECKED_ONLY, Profile
@@ -422,7 +422,7 @@ def _file_state(shared: Mapping[str, Any], sounds: Sequence[ChapterAudio]) -> st
     """Returns the state of a file with these chapters."""
     mark = shared["mark"] and combine(sound.provenance for sound in sounds).mark
     if mark:
-        mark["form"] = "2"  # with XMP and keywords, which 0.2.0 did not write
+        mark["form"] = str(MARK_FORM)
     recipe = {**shared, "chapters": [[sound.title, sound.key] for sound in sounds], "mark": mark}
     # files without a mark have the state of versions that wrote none
     return keys.key({name: fact for name, fact in recipe.items() if name != "mark" or mark})

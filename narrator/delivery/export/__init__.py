@@ -43,7 +43,7 @@ from narrator.delivery.export.excerpt import ChapterAudio, excerpt, nearest_exce
 from narrator.delivery.export.names import file_name, fold_path, path_of
 from narrator.delivery.export.tags import Cover, Track, file_tags, three_letters
 from narrator.delivery.output_manifest import OutputManifest
-from narrator.delivery.provenance import combine
+from narrator.delivery.provenance import MARK_FORM, combine
 from narrator.errors import ExportError, UserError
 from narrator.files import load_json, replacing, save_json, sweep, translating_errors
 from narrator.project.facts import BookFacts
@@ -577,7 +577,7 @@ class _Writer:
         }
         mark = combine(chapter.provenance for chapter in plan.chapters).mark if self.marks else {}
         if mark:  # files without one have the keys of versions that wrote none
-            recipe |= {"mark": mark, "mark_form": 2}
+            recipe |= {"mark": mark, "mark_form": MARK_FORM}
         credentials = self.credentials if mark and plan.format in SIGNED_FORMATS else None
         if credentials:
             recipe["credentials"] = credentials.fingerprint
