@@ -45,14 +45,14 @@ HEAD = """\
 Every command with its arguments and options, as `--help` prints them. This page is made from the \
 program by `make docs`, and so is the manual page, `man narrator`.
 
-**Completion.** `narrator --install-completion` has bash, zsh or fish complete \
-commands and options, chapters, speakers, voices, engines, models and profiles, of the book that \
-the command line names or the one in the current folder. Chunks are completed as the last render \
-listed them, chapter by chapter, so not before the first render; zsh and fish show their first \
-words. `narrator --show-completion` prints the script instead, for another place.
+**Completion.** `narrator --install-completion` sets up bash, zsh or fish to complete commands and \
+options, and the chapters, speakers, voices, engines, models and profiles of the book that the \
+command line names, or else of the one in the current folder. Chunks are completed chapter by \
+chapter as the last render listed them, so only after the first render; zsh and fish show their \
+first words. `narrator --show-completion` prints the script, so that you can put it elsewhere.
 
-**The manual page** is there after an installation by pipx, or by pip in an active environment. \
-`uv tool` links no manual pages: \
+**The manual page** is installed by pipx, and by pip in an active environment. `uv tool` does not \
+put it where `man` looks: \
 `man "$(uv tool dir)/narrator-audiobook/share/man/man1/narrator.1"` shows it.
 """
 

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 def design(
     name: NewName,
     description: Annotated[
-        str, typer.Argument(help='The voice in words, as "A warm old storyteller".')
+        str, typer.Argument(help='The voice in words, such as "A warm old storyteller".')
     ],
     count: Annotated[
         int, typer.Option("--candidates", min=1, max=32, help="The number of candidates.")

@@ -84,7 +84,7 @@ def find_cast(
     ] = None,
     price: Annotated[
         str | None,
-        typer.Option(help="With --url: the price of a million tokens, as '0.15 USD'."),
+        typer.Option(help="With --url: the price of a million tokens, such as '0.15 USD'."),
     ] = None,
     yes: Annotated[
         bool, typer.Option("--yes", "-y", help="With --url: send the text without asking first.")

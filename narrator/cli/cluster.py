@@ -76,7 +76,7 @@ def scheduler(
 def worker(
     address: Annotated[
         str | None,
-        typer.Argument(help="The scheduler, as tls://host:8786; by default that of the settings."),
+        typer.Argument(help="The scheduler, tls://host:8786; by default that of the settings."),
     ] = None,
     tls: Tls = None,
     insecure: Insecure = False,

@@ -45,7 +45,8 @@ def feed(
         str, typer.Option(help="The author of the show; by default that of the files.")
     ] = "",
     language: Annotated[
-        str, typer.Option(help="The language of the show, as en-GB; by default that of the files.")
+        str,
+        typer.Option(help="The language of the show, such as en-GB; by default that of the files."),
     ] = "",
     link: Annotated[
         str, typer.Option(help="The address of the show's page; by default --base-url.")

@@ -68,7 +68,7 @@ def hear(
         str | None,
         typer.Option(
             "--language",
-            help="For recordings: the language, as en-GB or de; by default that of the text.",
+            help="For recordings: the language, such as en-GB or de; by default that of the text.",
         ),
     ] = None,
     times: Annotated[

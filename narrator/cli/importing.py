@@ -43,12 +43,12 @@ def new(
     author: Annotated[list[str] | None, typer.Option(help="The author; repeatable.")] = None,
     language: Annotated[
         str | None,
-        typer.Option(help="The book's language, as en-GB, de or zh; detected by default."),
+        typer.Option(help="The book's language, such as en-GB, de or zh; detected by default."),
     ] = None,
     encoding: Annotated[
         str | None,
         typer.Option(
-            help="The encoding of a text file, as cp1252 or gb18030; detected by default."
+            help="The encoding of a text file, such as cp1252 or gb18030; detected by default."
         ),
     ] = None,
     chapter_heading: Annotated[

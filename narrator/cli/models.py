@@ -157,7 +157,7 @@ def pull(
     """Fetch a model from the hub, or resume fetching it. A small machine converts it to 8 bits.
 
     Language models for `narrator cast --model` are fetched likewise, and so are recognisers:
-    `recogniser`, or a name of Whisper's, as small.en.
+    `recogniser`, or a name of Whisper's, such as small.en.
 
     From then on the id means this version: a newer one changes no book until it is pulled.
     """

@@ -58,7 +58,8 @@ def serve(
         list[str] | None,
         typer.Option(
             "--cors",
-            help="Allow requests of pages from this origin, as https://chat.example; repeatable.",
+            help="Allow requests of pages from this origin, such as https://chat.example; "
+            "repeatable.",
         ),
     ] = None,
     longest: Annotated[

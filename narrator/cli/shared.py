@@ -291,7 +291,7 @@ Chunks = Annotated[
     list[str],
     typer.Argument(
         metavar="CHUNK... [BOOK]",
-        help="Chunks by number, as 3.12 (chapter 3, chunk 12), and their book, in any order.",
+        help="Chunks by number, such as 3.12 (chapter 3, chunk 12), and their book, in any order.",
         show_default=False,
         autocompletion=completion.chunks,
     ),

@@ -142,11 +142,12 @@ def retake(
         typer.Option(
             "--set",
             metavar="NAME=VALUE",
-            help="A setting of the engine for these tries, as cfg=2.5; repeatable.",
+            help="A setting of the engine for these tries, such as cfg=2.5; repeatable.",
         ),
     ] = None,
     style: Annotated[
-        str | None, typer.Option(help='The style of these tries, as "in a whisper"; "" for none.')
+        str | None,
+        typer.Option(help='The style of these tries, such as "in a whisper"; "" for none.'),
     ] = None,
     speed: Annotated[
         float,

@@ -69,7 +69,7 @@ InLibrary = Annotated[
 ]
 Language = Annotated[
     str | None,
-    typer.Option("--language", "-l", help="The language, as en-GB; by default the project's."),
+    typer.Option("--language", "-l", help="The language, such as en-GB; by default the project's."),
 ]
 Style = Annotated[
     str | None, typer.Option("--style", help="How the voice speaks where the text gives no style.")
