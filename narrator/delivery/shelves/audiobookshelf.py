@@ -158,7 +158,7 @@ class AudiobookshelfShelf:
         """Has the server scan the files that were sent; updates facts, cover and chapters that have
         changed."""
         is_unread = self._item is None or _UNREAD in self.record.facts
-        item = self._scan() if is_unread or self._item is None else self._item
+        item = (None if is_unread else self._item) or self._scan()
         self._note("item", str(item["id"]))
         if is_unread and not item["media"].get("ebookFile"):
             for file in item.get("libraryFiles", []):

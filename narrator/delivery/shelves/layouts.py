@@ -17,7 +17,7 @@ from narrator.delivery.finish import book_facts
 from narrator.delivery.layout import RenderedBook, spoken_chapters
 from narrator.delivery.output_manifest import MadeFile, content_facts
 from narrator.delivery.shelves.sending import FEED_SUFFIX, Item, Step
-from narrator.errors import NarratorError, UsageError
+from narrator.errors import UsageError
 from narrator.project.facts import BookFacts
 from narrator.project.profiles import Profile
 from narrator.quantities import pluralize
@@ -284,7 +284,7 @@ def _require_intact(book: RenderedBook, paths: Collection[Path]) -> None:
         raise UsageError(f"{path.name}{others}: {problem}; nothing was sent: {remedy}")
 
 
-def _nothing_finished(book: RenderedBook) -> NarratorError:
+def _nothing_finished(book: RenderedBook) -> UsageError:
     return UsageError(
         f"{book.folders.finished} has no finished files; `narrator render{book.folders.option}` "
         "makes them"

@@ -83,49 +83,54 @@ def test_a_file_of_a_chapter_that_is_gone_is_out_of_date(narrator, finished, she
     assert "out of date; nothing was sent" in log
 
 
-def test_an_altered_feed_names_its_own_command(narrator, finished, shelf):
-    folder = finished.parent / "build/draft"
-    facts = ("--base-url", "https://example.org/", "--description", "A story.")
-    narrator("feed", folder, "--draft", *facts)
-    (folder / "feed.xml").write_text((folder / "feed.xml").read_text() + "<!-- mine -->")
+@pytest.fixture
+def make_feed(narrator, finished):
+    """Makes a feed of the finished files, and returns its path."""
+
+    def make(*options):
+        folder = finished.parent / "build/draft"
+        facts = ("--base-url", "https://example.org/", "--description", "A story.")
+        assert narrator("feed", folder, "--draft", *facts, *options)[0] == 0
+        return folder / "feed.xml"
+
+    return make
+
+
+def test_an_altered_feed_names_its_own_command(narrator, finished, shelf, make_feed):
+    feed = make_feed()
+    feed.write_text(feed.read_text() + "<!-- mine -->")
     code, _, log = narrator("deliver", finished, "--draft", "--to", shelf)
     assert code == 2
     assert "feed.xml: altered since it was made; nothing was sent: `narrator feed` makes" in log
 
 
-def test_a_feed_that_the_user_deletes_is_removed_there(narrator, finished, shelf):
-    folder = finished.parent / "build/draft"
-    facts = ("--base-url", "https://example.org/", "--description", "A story.")
-    narrator("feed", folder, "--draft", *facts)
+def test_a_feed_that_the_user_deletes_is_removed_there(narrator, finished, shelf, make_feed):
+    feed = make_feed()
     narrator("deliver", finished, "--draft", "--to", shelf)
-    (folder / "feed.xml").unlink()
+    feed.unlink()
     code, said, _ = narrator("deliver", finished, "--draft", "--to", shelf)
     assert code == 0
     assert "feed.xml  removed: no longer part of the delivery" in said
     assert "feed.xml" not in names(shelf)
 
 
-def test_a_feed_that_is_older_than_its_episodes_is_named(narrator, finished, shelf):
-    folder = finished.parent / "build/draft"
-    facts = ("--base-url", "https://example.org/", "--description", "A story.")
-    assert narrator("feed", folder, "--draft", *facts)[0] == 0
+def test_a_feed_that_is_older_than_its_episodes_is_named(narrator, finished, shelf, make_feed):
+    feed = make_feed()
     command = ("deliver", finished, "--draft", "--to", shelf)
     code, said, log = narrator(*command)
     assert code == 0
     assert said.splitlines()[-2].startswith("feed.xml  ")
     assert "older" not in log
-    os.utime(folder / "feed.xml", (1, 1))
+    os.utime(feed, (1, 1))
     assert "feed.xml is older than its episodes: `narrator feed` makes" in narrator(*command)[2]
 
 
-def test_a_feed_without_its_episodes_is_not_sent(narrator, finished, shelf):
-    folder = finished.parent / "build/draft"
-    facts = ("--base-url", "https://example.org/", "--description", "A story.", "--chapters")
-    narrator("feed", folder, "--draft", *facts)
+def test_a_feed_without_its_episodes_is_not_sent(narrator, finished, shelf, make_feed):
+    feed = make_feed("--chapters")
     finished.write_text(MANIFEST.replace("files: both", "files: book"))
-    feed = (folder / "feed.xml").read_bytes()
+    content = feed.read_bytes()
     narrator("export", finished, "--draft")
-    (folder / "feed.xml").write_bytes(feed)
+    feed.write_bytes(content)
     code, _, log = narrator("deliver", finished, "--draft", "--to", shelf)
     assert code == 2
     assert "which does not exist; `narrator feed` makes the feed again" in log
