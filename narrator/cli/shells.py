@@ -11,8 +11,9 @@ from __future__ import annotations
 import contextlib
 import os
 import re
+import signal
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -25,7 +26,10 @@ from textbase.characters import excerpt
 _LINE = "_NARRATOR_LINE"
 """Environment variable: the command line up to the cursor."""
 _SPECIAL = re.compile(r"[^\w@%+,./\u0080-\U0010ffff-]")
-"""Characters that bash takes literally only after a backslash."""
+_SPECIAL_IN_QUOTES = re.compile(r'["$`\\]')
+"""Characters that bash takes literally only after a backslash: anywhere, and in double quotes."""
+_LIMIT_S = 1.0
+"""Seconds of computing after which nothing is completed."""
 
 
 class _Shell(ShellComplete):
@@ -50,17 +54,26 @@ class _Bash(_Shell):
     name = "bash"
     source_template = """\
 _narrator_completion() {
-    local IFS=$'\\n' line="${COMP_LINE:0:COMP_POINT}"
-    COMPREPLY=($(%(line)s="$line" %(instruction)s "${1/#~/$HOME}" 2>/dev/null)) ||
+    local line="${COMP_LINE:0:COMP_POINT}" candidate candidates
+    COMPREPLY=()
+    candidates=$(%(line)s="$line" %(instruction)s "${1/#~/$HOME}" 2>/dev/null) || {
         compopt -o default 2>/dev/null
+        return
+    }
+    while IFS= read -r candidate; do # not as an array, in which names of files would replace *
+        COMPREPLY+=("$candidate")
+    done <<<"$candidates"
 }
 complete -o nosort -F _narrator_completion narrator 2>/dev/null ||
     complete -o default -F _narrator_completion narrator # bash before 4.4
 """
 
     def format_completion(self, item: CompletionItem) -> str:
-        _, is_quoted = _split_line(os.environ.get(_LINE, ""))
-        return item.value if is_quoted else _SPECIAL.sub(r"\\\g<0>", item.value)
+        _, quote = _split_line(os.environ.get(_LINE, ""))
+        if quote == "'":
+            return item.value.replace("'", r"'\''")
+        special = _SPECIAL_IN_QUOTES if quote else _SPECIAL
+        return special.sub(r"\\\g<0>", item.value)
 
 
 class _Zsh(_Shell):
@@ -114,28 +127,29 @@ def _help_of(item: CompletionItem) -> str:
     return excerpt(" ".join((item.help or "").split()))
 
 
-def _split_line(line: str) -> tuple[list[str], bool]:
-    """Returns the words of a command line, and whether the last, which may be empty, is quoted."""
+def _split_line(line: str) -> tuple[list[str], str]:
+    """Returns the words of a command line, of which the last may be empty, and the quote that is
+    open at its end, if any."""
     import shlex
 
     lexer = shlex.shlex(f"{line}\0", posix=True)  # the end of the last word, if only a space
     lexer.whitespace_split = True
     lexer.commenters = ""
     words: list[str] = []
-    is_quoted = False
+    quote = ""
     try:
         words += lexer
     except ValueError:  # a quote without its end
         words.append(lexer.token)
-        is_quoted = True
-    return [word.removesuffix("\0") for word in words], is_quoted
+        quote = lexer.state or ""
+    return [word.removesuffix("\0") for word in words], quote
 
 
 def run(instruction: str, load_commands: Callable[[str], typer.Typer]) -> NoReturn:
     """Answers the script of a shell, and ends this process. `load_commands` is that of `cli`."""
     kind, _, shell = instruction.partition("_")
     code = 0
-    with contextlib.suppress(Exception), Path(os.devnull).open("w") as nowhere:
+    with contextlib.suppress(Exception), _limiting_time(), Path(os.devnull).open("w") as nowhere:
         with contextlib.redirect_stderr(nowhere):
             words, _ = _split_line(os.environ.get(_LINE, ""))
             name = words[1] if len(words) > 2 else ""
@@ -147,6 +161,23 @@ def run(instruction: str, load_commands: Callable[[str], typer.Typer]) -> NoRetu
         else:
             code = 1
     sys.exit(code)
+
+
+@contextlib.contextmanager
+def _limiting_time() -> Iterator[None]:
+    """Raises TimeoutError within the block after seconds of computing: a book may be huge, or made
+    to keep a shell waiting."""
+
+    def stop(*_: object) -> None:
+        raise TimeoutError
+
+    earlier_handler = signal.signal(signal.SIGPROF, stop)
+    signal.setitimer(signal.ITIMER_PROF, _LIMIT_S)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        signal.signal(signal.SIGPROF, earlier_handler)
 
 
 def install_script() -> None:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -209,6 +211,14 @@ def test_a_broken_book_completes_nothing_in_silence(complete, here, manifest, li
     assert complete(f"narrator {line}") == (0, [])
 
 
+def test_a_book_that_takes_long_to_read_completes_nothing_after_a_second(complete, cast):
+    rows = "".join(f"  - {{title: 'Chapter {number}', lines: [x]}}\n" for number in range(35_000))
+    (cast / "book.yaml").write_text(f"title: T\nchapters:\n{rows}", "utf-8")
+    start = time.process_time()
+    assert complete("narrator render -c ") == (0, [])
+    assert time.process_time() - start < 2
+
+
 @pytest.mark.parametrize("content", ["", "{", '{"seal": "x", "value": 5}', "[1]", '[{"id": 1}]'])
 def test_a_damaged_list_of_chunks_completes_no_chunks(complete, hummed, monkeypatch, content):
     monkeypatch.chdir(hummed.parent)
@@ -250,14 +260,14 @@ def shell(hummed, tmp_path, monkeypatch):
     path = f"{program.parent}:{os.environ['PATH']}"
     environment = {**os.environ, "PATH": path, "PYTHONPATH": str(Path.cwd()), "HOME": str(tmp_path)}
 
-    def run(name: str, script: str) -> list[str]:
+    def run(name: str, script: str, *words: str) -> list[str]:
         if shutil.which(name) is None:
             pytest.skip(f"no {name} here")
         start = f'eval "$(_NARRATOR_COMPLETE=source_{name} narrator)"\n' if name != "fish" else (
             "env _NARRATOR_COMPLETE=source_fish narrator | source\n"
         )  # fmt: skip
         return subprocess.run(
-            [name, "-c", start + script],
+            [name, "-c", start + script, *words],
             cwd=hummed.parent, env=environment, capture_output=True, text=True, check=True,
         ).stdout.splitlines()  # fmt: skip
 
@@ -270,6 +280,23 @@ def test_bash_completes(shell):
         'printf "%s\\n" "${COMPREPLY[@]}"'
     )
     assert shell("bash", script) == ["2.1"]
+
+
+def test_a_title_neither_runs_in_bash_nor_names_files(shell, hummed):
+    """A book may come from a stranger, and what bash completes is run with the next Enter."""
+    titles = ["a $(touch ran) `touch ran` \\", "b'; touch ran; 'x", 'c"; touch ran; "x', "d *"]
+    rows = "".join(f"  - title: {json.dumps(title)}\n    lines: [x]\n" for title in titles)
+    hummed.write_text(f"title: T\nauthor: A\nchapters:\n{rows}", "utf-8")
+    (hummed.parent / "d file").touch()
+    script = (
+        'COMP_LINE="$0" COMP_POINT=${#0}; _narrator_completion narrator\n'
+        'eval "echo -E $1${COMPREPLY[0]}$1"'
+    )
+    for quote in ("", "'", '"'):
+        for title in titles:
+            line = f"narrator render -c {quote}{title[0]}"
+            assert shell("bash", script, line, quote) == [title], (quote, title)
+    assert not (hummed.parent / "ran").exists()
 
 
 def test_fish_completes(shell):
