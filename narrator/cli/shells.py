@@ -130,19 +130,21 @@ def _help_of(item: CompletionItem) -> str:
 def _split_line(line: str) -> tuple[list[str], str]:
     """Returns the words of a command line, of which the last may be empty, and the quote that is
     open at its end, if any."""
+    for quote in ("", "'"):
+        with contextlib.suppress(ValueError):
+            return _split_words(line, quote), quote
+    return _split_words(line, '"'), '"'
+
+
+def _split_words(line: str, quote: str) -> list[str]:
+    """Returns the words of a command line at whose end this quote is open. Raises ValueError for
+    another one."""
     import shlex
 
-    lexer = shlex.shlex(f"{line}\0", posix=True)  # the end of the last word, if only a space
+    lexer = shlex.shlex(f"{line}\0{quote}", posix=True)  # the end of the last word, if only a space
     lexer.whitespace_split = True
     lexer.commenters = ""
-    words: list[str] = []
-    quote = ""
-    try:
-        words += lexer
-    except ValueError:  # a quote without its end
-        words.append(lexer.token)
-        quote = lexer.state or ""
-    return [word.removesuffix("\0") for word in words], quote
+    return [word.removesuffix("\0") for word in lexer]
 
 
 def run(instruction: str, load_commands: Callable[[str], typer.Typer]) -> NoReturn:
