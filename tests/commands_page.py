@@ -25,19 +25,19 @@ MANUAL = ROOT / "docs" / "narrator.1"
 VARIABLES = {
     "NARRATOR_HOME": "The folder that all projects share, with voices, settings and converted "
     "models; by default in the system's folder for user data. `narrator doctor` shows its path.",
-    "NARRATOR_BUILD": "The build folder of the project, as --build.",
-    "NARRATOR_ENGINE": "The engine that speaks in place of the book's, as --engine.",
-    "NARRATOR_SERVE_TOKEN": "The token that `narrator serve` asks for.",
+    "NARRATOR_BUILD": "The build folder of the project, like --build.",
+    "NARRATOR_ENGINE": "The engine that speaks instead of the book's, like --engine.",
+    "NARRATOR_SERVE_TOKEN": "The token that `narrator serve` requires.",
     "NARRATOR_TRACEBACK": "1 shows where an internal error happened.",
     "AUDIOBOOKSHELF_TOKEN": "The API key of the server that `narrator deliver` sends to.",
-    "HF_HOME": "The cache of the Hugging Face hub, in which models lie.",
+    "HF_HOME": "The cache of the Hugging Face hub, with downloaded models.",
 }
 """Environment variables that people set."""
 FILES = {
     "book.yaml": "The manifest of a project: its texts, speakers, voices and output.",
     "build": "Takes, finished files and logs of a project, in its folder.",
     "settings.yaml": "Your own settings, in NARRATOR_HOME.",
-    "voices": "Voices that are kept: in a project, or in NARRATOR_HOME for all projects.",
+    "voices": "Presets: in a project, or in NARRATOR_HOME for all projects.",
 }
 HEAD = """\
 # Commands
@@ -167,7 +167,7 @@ def manual() -> str:
         _styled(program.usage),
         ".SH DESCRIPTION",
         *_filled("Options follow the command. A book is named by its manifest or its folder; "
-                 "without one, book.yaml in this folder is meant."),
+                 "without one, book.yaml in this folder is used."),
         *_list(program.rows),
         ".SH COMMANDS",
     ]  # fmt: skip

@@ -121,7 +121,7 @@ def audition(
     name: Annotated[
         str,
         typer.Argument(
-            help="A voice that is kept, or one of the engine's.", autocompletion=completion.voices
+            help="A preset, or one of the engine's voices.", autocompletion=completion.voices
         ),
     ],
     text: Annotated[

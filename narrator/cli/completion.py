@@ -84,7 +84,7 @@ def engines() -> Candidates:
 
 
 def presets(context: typer.Context) -> Candidates:
-    """The voices that are kept, in the project before the library."""
+    """The presets, those of the project before those of the library."""
     from narrator import files
 
     root = _path(context)
@@ -97,7 +97,7 @@ def presets(context: typer.Context) -> Candidates:
 
 
 def voices(context: typer.Context) -> Candidates:
-    """The voices that are kept, and those of engines that have their own."""
+    """The presets, and the voices of engines that have their own."""
     from narrator.engines.registry import ENGINES
 
     own_voices = [
