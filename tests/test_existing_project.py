@@ -3,7 +3,7 @@
 `november` was made at commit 1421afb (2026-11-23): rendered with the draft voice, written on by a
 stand-in for a language model, edited in the studio (one edit undone), reviewed, flagged, pinned,
 and heard by a recogniser. The others were made by `tests.release_project`. The JSON files hold what
-these programs said of them; the tries of `november` counted from 0 then, and count from 1 here.
+these programs reported; the tries of `november` were numbered from 0 then, and are from 1 here.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def contents(folder: Path) -> dict[str, bytes]:
     return {str(path.relative_to(folder)): path.read_bytes() for path in files if path.is_file()}
 
 
-def test_what_is_said_of_it_is_what_was_said(book, expected):
+def test_it_is_reported_as_then(book, expected):
     assert release_project.facts(book) == expected
 
 
@@ -90,7 +90,7 @@ def test_edits_can_be_undone_and_done_again(book, expected):
 
 
 class Silent:
-    """A language model that was the one before, and may not be asked again."""
+    """The language model of then, which may not be asked again."""
 
     name, identity, max_prompt_tokens, tokens_read = "stub", "stub-1", 32_000, 0
 
@@ -108,7 +108,7 @@ class Silent:
 
 
 @pytest.mark.parametrize("release", ["november"], indirect=True)
-def test_who_speaks_stays_with_what_a_person_and_a_model_said(narrator, book, monkeypatch):
+def test_speakers_stay_as_a_person_and_a_model_chose(narrator, book, monkeypatch):
     monkeypatch.setattr(reader, "load", lambda model, tell: Silent())
     code, shown, _ = narrator("cast", book, "--json")
     assert code == 0
@@ -122,7 +122,7 @@ def test_who_speaks_stays_with_what_a_person_and_a_model_said(narrator, book, mo
     [("november", "Old Tom Fenwick lit the lamp"), ("0.2.0", release_project.CLIP_TEXT)],
     indirect=["release"],
 )
-def test_a_preset_speaks_on(transcript, narrator, book):
+def test_a_preset_keeps_its_transcript(transcript, narrator, book):
     code, shown, _ = narrator("voices", "show", "keeper", "--project", book)
     assert code == 0
     assert transcript in " ".join(shown.split())

@@ -118,6 +118,7 @@ class AudiobookshelfShelf:
                     f"{library.server.address} already has a book in {item['relPath']!r}, which "
                     "this project did not send; nothing was sent (--replace replaces it)"
                 )
+            # as if this project had begun to send them, so that they are replaced or removed
             record.hashes = {
                 name: "" for name in _files(item) if name.lower().endswith(OUTPUT_SUFFIXES)
             }

@@ -131,7 +131,7 @@ class Delivery:
     unchanged: int
     """Number of files that were on the shelf already."""
     removed: tuple[str, ...]
-    """Names of files that are no longer part of the delivery."""
+    """Names of files that were removed, since they are no longer part of the delivery."""
 
 
 def deliver(
