@@ -94,7 +94,7 @@ def deliver(
         delivery = sending.deliver(
             items,
             shelf,
-            sending.open_record(planned.folders, str(place), layout),
+            sending.open_record(planned.folders, planned.project.facts, str(place), layout),
             replace=replace,
             on_progress=lambda share: line("sending", share),
         )
@@ -121,7 +121,7 @@ def _deliver_to_server(
         line("connecting to the server", 0)
         library = audiobookshelf.open_library(to, library_name)
         place = library.server.address
-        record = sending.open_record(planned.folders, place, library.id)
+        record = sending.open_record(planned.folders, planned.project.facts, place, library.id)
         folder = Path(items[0].name).parent
         shelf = audiobookshelf.AudiobookshelfShelf.open(
             library, folder, record, is_replacing=replace

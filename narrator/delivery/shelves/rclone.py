@@ -18,12 +18,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from narrator import files
 from narrator.delivery.shelves.sending import RESUME_ADVICE, Item
 from narrator.errors import EnvironmentFailed, UsageError
 from textbase.characters import excerpt
 
 SCHEME = "rclone:"
-_REMOTE = re.compile(r"([\w.+@ -]+):(.*)", re.DOTALL)
+_REMOTE = re.compile(r"([\w.+@][\w.+@ -]*):(.*)", re.DOTALL)
 _NO_FOLDER_CODE = 3
 """rclone's exit code for a folder that does not exist."""
 _LOG_OPTIONS = ("--ask-password=false", "--use-json-log", "--log-level", "INFO", "--stats", "0")
@@ -65,10 +66,14 @@ class RcloneShelf:
         if outcome.code == _NO_FOLDER_CODE:
             return {}
         self._require_success(outcome)
-        existing_sizes = {
-            Path(folder, row["Path"]).as_posix(): int(row["Size"])
-            for row in json.loads(outcome.output or "[]")
-        }
+        try:
+            existing_sizes = {
+                Path(folder, row["Path"]).as_posix(): int(row["Size"])
+                for row in json.loads(outcome.output or "[]")
+            }
+        except (ValueError, TypeError, LookupError, RecursionError):
+            message = "rclone did not list the files there as its `lsjson` does; update rclone"
+            raise EnvironmentFailed(message) from None
         return {name: size for name, size in existing_sizes.items() if name in names}
 
     def send(self, items: Sequence[Item], on_sent: Callable[[Item], None]) -> None:
@@ -76,8 +81,9 @@ class RcloneShelf:
         remaining_items = {item.name: item for item in items}
 
         def note_event(row: Mapping[str, Any]) -> None:
-            if "Copied" in str(row.get("msg")) and row.get("object") in remaining_items:
-                on_sent(remaining_items.pop(row["object"]))
+            name = str(row.get("object"))
+            if "Copied" in str(row.get("msg")) and name in remaining_items:
+                on_sent(remaining_items.pop(name))
 
         with _names_file([item.name for item in items]) as (folder, names_option):
             staging = folder / "files"
@@ -146,7 +152,8 @@ def _run(
         )
     errors: list[str] = []
     with (
-        tempfile.TemporaryFile("w+", encoding="utf-8") as output,
+        tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as output,
+        _translating_errors(program),
         subprocess.Popen(
             [program, *arguments, *_LOG_OPTIONS],
             stdin=subprocess.DEVNULL,
@@ -175,13 +182,23 @@ def _run(
         return _Outcome(code, output.read(), tuple(errors))
 
 
+@contextlib.contextmanager
+def _translating_errors(program: str) -> Iterator[None]:
+    """Turns OSError within the block into EnvironmentFailed."""
+    try:
+        yield
+    except OSError as error:
+        raise EnvironmentFailed(f"{program} cannot be run: {files.reason(error)}") from error
+
+
 def _parse_event(line: str) -> dict[str, Any]:
     """Parses a line of rclone's JSON log; any other line is an error message."""
     try:
         row = json.loads(line)
-    except ValueError:
+    except (ValueError, RecursionError):
         row = None
-    return row if isinstance(row, dict) and "level" in row else {"level": "", "msg": line}
+    is_event = isinstance(row, dict) and isinstance(row.get("level"), str)
+    return row if is_event else {"level": "", "msg": line}
 
 
 @contextlib.contextmanager

@@ -17,6 +17,7 @@ from narrator import files, keys
 from narrator.delivery.export.names import fold_path
 from narrator.delivery.folders import Folders
 from narrator.errors import UsageError
+from narrator.project.facts import BookFacts
 from narrator.quantities import pluralize
 
 FEED_SUFFIX = ".xml"
@@ -73,6 +74,8 @@ class SentRecord:
     """Bytes of each file that has arrived."""
     facts: dict[str, str] = field(default_factory=dict)
     """Further facts that the shelf needs."""
+    origin: dict[str, str] = field(default_factory=dict)
+    """Identifies the book and the folder of the record; empty where an earlier version wrote it."""
 
     @classmethod
     def load(cls, path: Path) -> SentRecord:
@@ -85,13 +88,19 @@ class SentRecord:
             {name: str(sha) for name, sha in rows.get("files", {}).items() if name in names},
             {name: int(size) for name, size in rows.get("sizes", {}).items() if name in names},
             rows.get("facts", {}),
+            rows.get("origin", {}),
         )
 
     def save(self) -> None:
         """Saves it. Raises StorageError."""
         with files.translating_errors(self.path):
             self.path.parent.mkdir(parents=True, exist_ok=True)
-        rows = {"files": self.hashes, "sizes": self.sizes, "facts": self.facts}
+        rows = {
+            "files": self.hashes,
+            "sizes": self.sizes,
+            "facts": self.facts,
+            "origin": self.origin,
+        }
         files.save_json(self.path, rows)
 
     def knows(self, name: str, size: int | None) -> bool:
@@ -117,10 +126,21 @@ def _is_below_root(name: str) -> bool:
     return not path.is_absolute() and ".." not in path.parts and "\\" not in name
 
 
-def open_record(folders: Folders, shelf: str, layout: str) -> SentRecord:
-    """Returns the record of a rendition of a book, a shelf and a layout."""
+def open_record(folders: Folders, book: BookFacts, shelf: str, layout: str) -> SentRecord:
+    """Returns the record of a rendition of a book, a shelf and a layout; an empty one where a
+    project was copied to make another book of it. Raises StorageError."""
     name = keys.key({"shelf": shelf, "layout": layout})[:16]
-    return SentRecord.load(folders.work("delivered") / f"{name}.json")
+    folder = folders.work("delivered")
+    record = SentRecord.load(folder / f"{name}.json")
+    names = {"title": book.title, "author": book.author, "series": book.series, "part": book.part}
+    with files.translating_errors(folder):
+        folder.mkdir(parents=True, exist_ok=True)
+        # a renamed folder keeps its inode, a copy has another; disks may change their numbers
+        origin = {"folder": str(folder.stat().st_ino), "book": keys.key(names)}
+    if record.origin and not record.origin.items() & origin.items():
+        record.clear()
+    record.origin = origin
+    return record
 
 
 @dataclass(frozen=True, slots=True)

@@ -69,7 +69,10 @@ def parse_address(url: str, *, key_setting: str = "`engine.key`") -> Address:
     if parts.query or parts.fragment:
         raise ValueError(f"an address ends before ? and #; for keys see {key_setting}")
     secure = parts.scheme == "https"
-    port = (443 if secure else 80) if parts.port is None else parts.port  # ValueError: not a port
+    try:
+        port = (443 if secure else 80) if parts.port is None else parts.port
+    except ValueError:
+        raise ValueError("the port, after the colon, must be a number up to 65535") from None
     if port == 0:
         raise ValueError("nothing listens at port 0")
     path = parts.path.rstrip("/")

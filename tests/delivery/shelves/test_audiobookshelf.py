@@ -119,6 +119,19 @@ def test_a_book_that_was_moved_to_another_disk_is_met_again(deliver, server, exp
     assert "0 files sent" in deliver()[1]
 
 
+def test_a_project_that_was_copied_for_another_book_is_an_item_of_its_own(
+    deliver, server, narrator, finished, tmp_path_factory
+):
+    deliver()
+    copy = tmp_path_factory.mktemp("copy")
+    shutil.copytree(finished.parent, copy, dirs_exist_ok=True)
+    (copy / "book.yaml").write_text(MANIFEST.replace("The Ferry", "The Rope"))
+    narrator("export", copy, "--draft")
+    assert narrator("deliver", copy, "--draft", "--to", server.url)[0] == 0
+    assert {*server.folders} == {FOLDER, FOLDER.replace("Ferry", "Rope")}
+    assert {*server.folders[FOLDER]} == {M4B, EPUB}
+
+
 def test_what_was_edited_there_stays(deliver, server, export):
     deliver()
     (item,) = server.items.values()

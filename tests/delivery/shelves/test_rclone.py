@@ -130,7 +130,37 @@ def test_a_machine_without_rclone_says_where_it_is(items, root, tmp_path, monkey
 
 
 @pytest.mark.parametrize(
-    "to", ["rclone:", "rclone:shelf", "rclone::webdav,pass=hush:x", "rclone:shelf,pass=hush:x"]
+    "script",
+    [
+        "echo nothing that is JSON",
+        """echo '[{"Path": 5, "Size": "x"}]'""",
+        """echo '[{"Name": "x"}]'""",
+        "echo '[[1]]'",
+        r"printf '\377'",
+        "printf '[%.0s' {1..20000}",
+        """echo '{"level": [], "msg": {}, "object": []}' >&2; exit 1""",
+        """echo '{"level": "info", "msg": "Copied", "object": []}' >&2; [ $1 = lsjson ]""",
+        None,
+    ],
+)
+def test_a_program_that_is_not_rclone_is_one_line(narrator, finished, root, script):
+    program = root.parent / "bin/rclone"
+    program.write_text("no program" if script is None else f"#!/bin/bash\n{script}\n")
+    code, _, log = narrator("deliver", finished, "--draft", "--to", "rclone:shelf:show")
+    assert code == 3
+    assert "error: " in log
+    assert "internal error" not in log
+
+
+@pytest.mark.parametrize(
+    "to",
+    [
+        "rclone:",
+        "rclone:shelf",
+        "rclone:--config:hush",
+        "rclone::webdav,pass=hush:x",
+        "rclone:shelf,pass=hush:x",
+    ],
 )
 def test_a_remote_that_is_spelt_out_is_refused_and_not_repeated(to):
     with pytest.raises(UsageError, match="needs the name of a remote") as caught:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -165,6 +166,22 @@ def test_a_new_title_takes_the_place_of_the_old_one(narrator, finished, shelf):
     assert not (shelf / BOOK).parent.exists()
 
 
+def test_a_project_that_was_copied_for_another_book_removes_nothing_of_the_first(
+    narrator, finished, shelf, tmp_path_factory
+):
+    command = ("--draft", "--to", shelf, "--layout", "plex")
+    narrator("deliver", finished, *command)
+    copy = tmp_path_factory.mktemp("copy")
+    shutil.copytree(finished.parent, copy, dirs_exist_ok=True)
+    assert "0 files sent, 1 file unchanged" in narrator("deliver", copy, *command)[1]
+    shutil.copytree(finished.parent, copy, dirs_exist_ok=True)
+    (copy / "book.yaml").write_text(MANIFEST.replace("The Ferry", "The Rope"))
+    narrator("export", copy, "--draft")
+    assert narrator("deliver", copy, *command)[0] == 0
+    assert names(shelf) == {BOOK, BOOK.replace("The Ferry", "The Rope")}
+    assert "0 files sent, 1 file unchanged" in narrator("deliver", copy, *command)[1]
+
+
 def test_a_file_of_others_is_replaced_only_when_asked(narrator, finished, shelf):
     (shelf / BOOK).parent.mkdir(parents=True)
     (shelf / BOOK).write_bytes(b"another's")
@@ -247,7 +264,14 @@ def test_a_name_in_other_case_is_the_same_file_where_the_disk_takes_it_so(items,
 
 
 @pytest.mark.parametrize(
-    "to", ["sftp://me:hush@nas/x", "HTTPS://me:hush@nas/x", ":webdav,pass=hush:x", "smb://nas/hush"]
+    "to",
+    [
+        "sftp://me:hush@nas/x",
+        "HTTPS://me:hush@nas/x",
+        "http://me:hush/x@nas",
+        ":webdav,pass=hush:x",
+        "smb://nas/hush",
+    ],
 )
 def test_an_address_of_another_kind_is_refused_and_not_repeated(narrator, finished, to):
     code, said, log = narrator("deliver", finished, "--draft", "--to", to)
