@@ -129,8 +129,8 @@ def _print_missing_facts(show: Show, episodes: Sequence[Episode]) -> None:
     """Prints the facts that podcast apps will miss."""
     if undated := sum(not episode.dated for episode in episodes):
         err.print(
-            f"{pluralize(undated, 'episode')} without a date: the time of the file stands in, and "
-            "moves when that is made anew; set `date` in the manifest"
+            f"{pluralize(undated, 'episode')} without a date: the time of the file is used, which "
+            "changes when the file is made again; set `date` in the manifest"
         )
     if not show.image:
         err.print("without a cover, which Apple Podcasts asks for: add cover.jpg, or --image")

@@ -396,9 +396,9 @@ def _check_speed(
 
 def _check_device(device: Device) -> Diagnosis:
     if not device.kind:
-        todo = "install it anew: pip install --force-reinstall mlx"
+        todo = "reinstall it: pip install --force-reinstall mlx"
         if overwritten_backends():
-            todo = f"install it anew: {reinstall_command('mlx-cpu')}"
+            todo = f"reinstall it: {reinstall_command('mlx-cpu')}"
         if sys.platform == "linux":
             todo += f" (with an NVIDIA GPU: {install_command('cuda')}, or `cuda13`)"
         return Diagnosis("MLX", "fail", device.problem, todo)
@@ -462,7 +462,7 @@ def _check_network_step(time_step: Callable[[Path], float], path: Path) -> Itera
         time_step(path)
     except Exception as error:
         message = (str(error).strip().splitlines() or [type(error).__name__])[0]
-        todo = "a driver or MLX that does not fit: install both anew, or render with --draft"
+        todo = "a driver or MLX that does not fit: reinstall both, or render with --draft"
         yield Diagnosis("a step", "fail", f"the model does not run here: {message}", todo)
 
 

@@ -157,7 +157,7 @@ def _print_heard(book: BookPlan, location: str, places: Sequence[HeardAt], as_js
             out.print(f"  the word there is {place.word} (timed by {place.timed_by})")
     if any(not place.is_current for place in places):
         out.print("  as it was when the chapter was made: its text or voice has changed since, and "
-                  f"`narrator render{book.folders.option}` makes it anew")  # fmt: skip
+                  f"`narrator render{book.folders.option}` makes it again")  # fmt: skip
 
 
 def _print_passages(book: BookPlan, passages: Sequence[Passage], as_json: bool) -> None:

@@ -131,7 +131,7 @@ def print_plan(book: BookPlan, as_json: bool, list_chunks: bool = False) -> None
     _print_costs(costs)
     if book.project.manifest.checks.best_of > 1:
         if len(book.todo) < len(book.steps):
-            out.print("best_of: takes that exist stay; `render --force` makes them anew")
+            out.print("best_of: takes that exist stay; `render --force` makes them again")
         for engine in book.speaking:
             if not engine.is_random:
                 out.print(f"best_of: {engine.name} has one reading of a text, and is asked once")
@@ -187,9 +187,9 @@ def _print_outdated(book: BookPlan) -> None:
 
     paths = products.list_outdated_files(book, book.selection.chapters)
     for path in paths[:MAX_LISTED_CHUNKS]:
-        out.print(f"made anew: {display_path(path)}")
+        out.print(f"made again: {display_path(path)}")
     if (hidden_count := len(paths) - MAX_LISTED_CHUNKS) > 0:
-        out.print(f"made anew: {hidden_count} more; `--json` has all")
+        out.print(f"made again: {hidden_count} more; `--json` has all")
 
 
 def _plan_json(book: BookPlan, costs: Estimate) -> dict[str, object]:
@@ -650,5 +650,5 @@ def describe_retake(
     names = " ".join(step.id for step in steps)
     hints = [f"`narrator takes {first.id}{option} --out listen` to hear {first_pronoun}"]
     if book.engines[first.chunk.speaker].is_random:
-        hints.append(f"`narrator retake {names}{option}` to speak {all_pronoun} anew")
+        hints.append(f"`narrator retake {names}{option}` to speak {all_pronoun} again")
     return ", ".join(hints)

@@ -139,7 +139,7 @@ def _describe_outcome(kind: EngineSpec, outcome: PrecisionProbe) -> Iterator[Dia
     recommended = outcome.recommended
     if not recommended:
         todo = (
-            "MLX, a driver or the model's files may not fit this machine: install MLX anew, fetch "
+            "MLX, a driver or the model's files may not fit this machine: reinstall MLX, fetch "
             f"the model with `{kind.model.family.pull if kind.model else ''}`, or render with "
             "--engine kokoro or --draft"
         )
@@ -148,7 +148,7 @@ def _describe_outcome(kind: EngineSpec, outcome: PrecisionProbe) -> Iterator[Dia
         )
         return
     line = f"engine: {{name: {kind.name}, dtype: {recommended}}}"
-    todo = f"in book.yaml: `{line}`; takes that were rendered with another `dtype` are made anew"
+    todo = f"in book.yaml: `{line}`; takes that were rendered with another `dtype` are made again"
     if outcome.present == recommended:
         todo = "nothing to set: it is what this machine uses"
     message = f"use {recommended} for {kind.title}"

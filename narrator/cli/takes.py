@@ -186,7 +186,7 @@ def retake(
         for row in rows:
             _print_retaken(row)
         if any(row["pinned"] is not None for row in rows):
-            out.print("`narrator render` makes the files anew, and what continues these chunks")
+            out.print("`narrator render` makes the files again, and what continues these chunks")
     if cancel.is_set():
         raise typer.Exit(130)
     if any(row["pinned"] is None for row in rows):
@@ -258,7 +258,7 @@ def pin(
     number = int(numbers[0])
     outcome = _run_pin_job(Job(kind="pin", chunks=(name,), number=number), book_path)
     out.print(
-        f"{outcome['pinned']}: try {number} is pinned; `narrator render` makes the files anew"
+        f"{outcome['pinned']}: try {number} is pinned; `narrator render` makes the files again"
     )
 
 

@@ -140,12 +140,12 @@ def test_check_and_plan_say_that_the_model_is_missing(narrator, book, tmp_path, 
 
 def test_plan_names_the_files_that_pauses_make_anew(narrator, drafted):
     plan = ("plan", drafted, "--draft")
-    assert "made anew" not in narrator(*plan)[1]
+    assert "made again" not in narrator(*plan)[1]
     drafted.write_text(drafted.read_text() + "pauses: {speaker: 0.9}\n", encoding="utf-8")
     said = narrator(*plan)[1]
     assert "cached: its take is in the store" in said
     for name in ("01 - Morning.wav", "02 - Evening.wav"):
-        assert f"{name}\n" in said.split("made anew: ", 1)[1]
+        assert f"{name}\n" in said.split("made again: ", 1)[1]
     facts = json.loads(narrator(*plan, "--json")[1])
     assert [Path(path).name for path in facts["files_made_anew"]] == [
         "01 - Morning.wav", "02 - Evening.wav",

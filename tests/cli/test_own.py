@@ -75,7 +75,7 @@ def test_ctrl_c_in_a_command_that_waits_withdraws_it_and_says_so(narrator, rende
 
 def test_a_take_is_pinned_while_a_render_runs(narrator, rendering):
     code, said, _ = narrator("pin", "1.1", "1", rendering.path, "--draft")
-    assert (code, said) == (0, "1.1: try 1 is pinned; `narrator render` makes the files anew\n")
+    assert (code, said) == (0, "1.1: try 1 is pinned; `narrator render` makes the files again\n")
     code, said, _ = narrator("unpin", "1.1", "1.2", rendering.path, "--draft")
     assert (code, said) == (0, "1.1: no longer pinned\n1.2: was not pinned\n")
 

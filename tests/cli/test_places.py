@@ -83,7 +83,7 @@ def test_after_an_edit_it_says_what_was_there_and_what_it_is_called_now(narrator
     code, said, _ = narrator("where", walks, "1", "0:01")
     assert code == 0
     assert "The road was long." in said
-    assert "`narrator render` makes it anew" in said
+    assert "`narrator render` makes it again" in said
     assert "not heard yet" in narrator("where", walks, "1.1")[1]
 
 
