@@ -12,10 +12,11 @@ import json
 import os
 import random
 import resource
-import subprocess
 import time
 import zlib
 from collections.abc import Sequence
+
+import psutil
 
 from narrator.engines import Request
 from narrator.engines.draft.espeak import TAIL_SECONDS, DraftEngine
@@ -71,12 +72,9 @@ def speak(session: WorkerSession, requests: Sequence[Request]) -> tuple[float, d
 
 def resident() -> float:
     """Megabytes that this process and its children hold now."""
-    table = subprocess.run(
-        ["ps", "-Ao", "pid=,ppid=,rss="], capture_output=True, text=True, check=True
-    ).stdout
-    rows = [tuple(map(int, row.split())) for row in table.splitlines()]
-    mine = os.getpid()
-    return sum(rss for pid, parent, rss in rows if mine in (pid, parent)) / 1024
+    this_process = psutil.Process()
+    family = [this_process, *this_process.children()]
+    return sum(process.memory_info().rss for process in family) / (1 << 20)
 
 
 def processor() -> float:

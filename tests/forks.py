@@ -3,12 +3,15 @@ that a render takes."""
 
 from __future__ import annotations
 
+import contextlib
 import multiprocessing
 import os
 import sys
 from collections.abc import Callable
 from multiprocessing.process import BaseProcess
 from pathlib import Path
+
+import psutil
 
 _FORKS = multiprocessing.get_context("forkserver")
 _FORKS.set_forkserver_preload(
@@ -60,3 +63,14 @@ def _into(places: list[str], command: list[str]) -> None:
     sys.stderr = open(2, "w", buffering=1, encoding="utf-8", closefd=False)  # noqa: SIM115
     sys.argv = command
     cli.main()
+
+
+def running_in_group(group: int) -> list[int]:
+    """The processes of a group that have not ended."""
+    running = []
+    for process in psutil.process_iter(["status"]):
+        with contextlib.suppress(ProcessLookupError):
+            is_member = os.getpgid(process.pid) == group
+            if is_member and process.info["status"] != psutil.STATUS_ZOMBIE:
+                running.append(process.pid)
+    return running

@@ -6,7 +6,6 @@ import json
 import os
 import random
 import signal
-import subprocess
 import time
 from collections import Counter
 from multiprocessing.process import BaseProcess
@@ -108,10 +107,8 @@ def test_no_worker_outlives_a_killed_render(tmp_path):
     process.kill()
     assert forks.code(process) == -signal.SIGKILL
     for _ in range(100):
-        alive = subprocess.run(
-            ["ps", "-o", "pid=,stat=", "-g", str(process.pid)], capture_output=True, text=True
-        ).stdout
-        if not [line for line in alive.splitlines() if "Z" not in line]:
+        alive = forks.running_in_group(process.pid)
+        if not alive:
             return
         time.sleep(0.1)
     raise AssertionError(f"still running: {alive}")

@@ -40,6 +40,7 @@ from narrator.engines.voice import Reference, Voice
 from narrator.engines.voxcpm2.loaded_model import LoadingVoxCPM2
 from narrator.engines.voxcpm2.settings import VoxCPM2Settings
 from narrator.errors import EngineFailure, EngineUnavailable, NarratorError, StorageError
+from tests import forks
 from tests.engines import builders
 
 When = Literal["before", "after", "within", "hangs"]
@@ -521,8 +522,7 @@ def test_no_process_outlives_the_one_that_started_it():
     parent.kill()
     parent.communicate()
     for _ in range(1000):
-        state = subprocess.run(["ps", "-o", "stat=", "-p", str(pid)], capture_output=True).stdout
-        if not state.strip() or state.strip().startswith(b"Z"):
+        if not forks.running_in_group(pid):
             return
         time.sleep(0.01)
     raise AssertionError("still running")
