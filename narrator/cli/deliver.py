@@ -184,7 +184,7 @@ def _open_shelf(to: str) -> tuple[Shelf, Path | str]:
 
 def _check_folder(folder: Path, layout: Layout | None, book: BookPlan) -> None:
     """Raises UsageError for a folder to which nothing may be sent."""
-    if folder.is_relative_to(os.path.abspath(book.project.build)):
+    if folder.resolve().is_relative_to(book.project.build.resolve()):
         raise UsageError(
             f"--to: {display_path(folder)} is inside the project's build folder; choose another "
             "folder"

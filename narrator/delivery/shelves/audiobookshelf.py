@@ -16,6 +16,7 @@ author, series and title; a scan turns them into an item.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import secrets
 import time
@@ -85,6 +86,19 @@ class Changes:
     """Left as somebody has edited them there."""
 
 
+@contextlib.contextmanager
+def _reading_answers() -> Iterator[None]:
+    """Turns errors of answers with other fields or types than the server's into
+    EnvironmentFailed."""
+    try:
+        yield
+    except (LookupError, TypeError, AttributeError, ValueError, OverflowError) as error:
+        raise EnvironmentFailed(
+            "the server at the address of --to did not answer as Audiobookshelf 2 does; see its "
+            "log and its version"
+        ) from error
+
+
 @dataclass(slots=True)
 class AudiobookshelfShelf:
     """The item of a book in a library. Its methods raise EnvironmentFailed and UsageError."""
@@ -100,6 +114,7 @@ class AudiobookshelfShelf:
     _sent_names: set[str] = field(default_factory=set, init=False)
 
     @classmethod
+    @_reading_answers()
     def open(
         cls, library: Library, folder: Path, record: SentRecord, *, is_replacing: bool
     ) -> AudiobookshelfShelf:
@@ -130,11 +145,13 @@ class AudiobookshelfShelf:
             )
         return shelf
 
+    @_reading_answers()
     def sizes(self, names: Collection[str]) -> Mapping[str, int]:
         if self._item is None or self._item.get("isMissing"):
             return {}
         return {name: size for name, (size, _) in _files(self._item).items() if name in names}
 
+    @_reading_answers()
     def send(self, items: Sequence[Item], on_sent: Callable[[Item], None]) -> None:
         *upper_parts, title = self.parts
         folder_id = str((self._item or {}).get("folderId") or self.library.folder_id)
@@ -147,6 +164,7 @@ class AudiobookshelfShelf:
             self._sent_names.add(item.name)
             on_sent(item)
 
+    @_reading_answers()
     def remove(self, names: Sequence[str]) -> None:
         self._note(_UNREAD, "yes")
         item = self._item or {}
@@ -155,6 +173,7 @@ class AudiobookshelfShelf:
                 path = f"/api/items/{_id(item)}/file/{quote(str(file['ino']), safe='')}"
                 self.library.server.call("DELETE", path)
 
+    @_reading_answers()
     def finish(self, facts: BookFacts, marks: Sequence[ChapterMark]) -> Changes:
         """Has the server scan the files that were sent; updates facts, cover and chapters that have
         changed."""
@@ -330,6 +349,7 @@ def flatten(items: Sequence[Item]) -> list[Item]:
     return [replace(item, name=_fit_name(Path(item.name).name)) for item in items]
 
 
+@_reading_answers()
 def open_library(to: str, library_name: str) -> Library:
     """Returns a library of the server at an address: the named one, or the only library of books.
 

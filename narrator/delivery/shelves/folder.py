@@ -29,8 +29,10 @@ class FolderShelf:
     def send(self, items: Sequence[Item], on_sent: Callable[[Item], None]) -> None:
         for item in items:
             path = self.root / item.name
-            with files.replacing(path) as temporary, files.translating_errors(item.source):
-                shutil.copyfile(item.source, temporary)
+            with files.translating_errors(item.source):
+                source = item.source.open("rb")
+            with source, files.replacing(path) as temporary, temporary.open("wb") as target:
+                shutil.copyfileobj(source, target, 1 << 20)
             on_sent(item)
 
     def remove(self, names: Sequence[str]) -> None:

@@ -357,6 +357,32 @@ def test_what_is_wrong_is_one_line_with_what_to_do(
 
 
 @pytest.mark.parametrize(
+    ("request_", "answer"),
+    [
+        ("GET /api/libraries", {"libraries": 5}),
+        ("GET /api/libraries", {"libraries": [{"mediaType": "book", "id": "x", "folders": []}]}),
+        ("GET /api/libraries/lib-1/items", {"results": [{"relPath": 5}]}),
+        ("GET /api/items/", {"id": "item-1", "libraryId": "lib-1", "media": 5}),
+        ("GET /api/items/", {"libraryId": "lib-1", "libraryFiles": [{}], "media": {}}),
+    ],
+)
+def test_answers_of_another_form_are_one_line(deliver, server, monkeypatch, request_, answer):
+    answer_of = server.answer
+    monkeypatch.setattr(
+        server,
+        "answer",
+        lambda method, path, body, kind: (
+            (200, answer)
+            if f"{method} {path}".startswith(request_)
+            else answer_of(method, path, body, kind)
+        ),
+    )
+    code, _, log = deliver()
+    assert code == 3
+    assert "did not answer as Audiobookshelf 2 does" in log
+
+
+@pytest.mark.parametrize(
     ("to", "message"),
     [
         ("http://127.0.0.1:1", "is it running there? Look at --to"),

@@ -15,9 +15,9 @@ from lxml import etree
 from narrator import files
 from narrator.delivery.shelves.folder import FolderShelf
 from narrator.delivery.shelves.layouts import LAYOUTS, build_opf
-from narrator.errors import UsageError
+from narrator.errors import StorageError, UsageError
 from narrator.project.facts import BookFacts
-from tests import books
+from tests import books, faults
 from tests.shelves import MANIFEST, names, send
 
 BOOK = "A. Author/The Ferry/A. Author - The Ferry.m4b"
@@ -226,6 +226,19 @@ def test_a_record_of_a_strangers_project_leads_nowhere_else(items, tmp_path, she
     assert outside.read_text() == "mine"
 
 
+def test_a_full_disk_of_the_shelf_is_named_by_its_own_path(items, tmp_path, shelf):
+    with faults.failing(faults.Disk(shelf)) as disk:
+        send(items(one_mp3="1"), FolderShelf(shelf), tmp_path)
+    first = next(n for n, call in enumerate(disk.calls, 1) if call.startswith("write"))
+    with (
+        faults.failing(faults.Disk(shelf, first, stays=False)),
+        pytest.raises(StorageError, match=f"^{shelf}/one.mp3: the disk is full"),
+    ):
+        send(items(one_mp3="2"), FolderShelf(shelf), tmp_path)
+    assert (shelf / "one.mp3").read_text() == "1"
+    assert names(shelf) == {"one.mp3"}
+
+
 def test_two_files_that_would_be_one_there_are_refused(items, tmp_path, shelf):
     one, two = items(one_mp3="1", two_mp3="2")
     for name in ("Letter.mp3", "letter.mp3"):
@@ -331,6 +344,7 @@ def test_a_file_that_was_lost_there_is_sent_again(narrator, finished, shelf):
             ("--to", ".", "--layout", "plecs"),
             "--layout: unknown layout 'plecs'; choose one",
         ),
+        (("--to", "link"), "--to: build is inside the project's build folder; choose another"),
         (("--to", "build"), "--to: build is inside the project's build folder; choose another"),
         (("--to", ".", "--profile", "acx"), "--profile needs --layout; without a layout"),
         (
@@ -347,6 +361,7 @@ def test_a_wrong_command_says_what_to_do(narrator, finished, monkeypatch, argume
     monkeypatch.chdir(finished.parent)
     Path("calibre").mkdir()
     Path("calibre/metadata.db").touch()
+    Path("link").symlink_to("build")
     code, said, log = narrator("deliver", finished, "--draft", *arguments)
     assert (code, said) == (2, "")
     assert f"error: {message}" in log
