@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -19,7 +18,7 @@ from narrator.quantities import format_bytes, pluralize
 
 if TYPE_CHECKING:
     from narrator.delivery.shelves.layouts import Layout
-    from narrator.delivery.shelves.sending import Delivery, Item, Shelf
+    from narrator.delivery.shelves.sending import Delivery, Shelf
     from narrator.pipeline.book_plan import BookPlan
 
 LAYOUT_NAMES = ("audiobookshelf", "plex", "jellyfin", "apple-books", "calibre")
@@ -84,6 +83,8 @@ def deliver(
     if isinstance(place, Path):
         _check_folder(place, chosen_layout, planned)
     with _locked(planned), StageLine(err) as line:
+        record = sending.open_record(planned.folders, planned.project.facts, str(place), layout)
+        was_delivered = bool(record.hashes)
         line("reading finished files", 0)
         items = (
             layouts.arrange(planned, chosen_layout, profile)
@@ -94,7 +95,7 @@ def deliver(
         delivery = sending.deliver(
             items,
             shelf,
-            sending.open_record(planned.folders, planned.project.facts, str(place), layout),
+            record,
             replace=replace,
             on_progress=lambda share: line("sending", share),
         )
@@ -104,7 +105,9 @@ def deliver(
             f"{display_path(feed)} is older than its episodes: `narrator feed` makes it again"
         )
     if chosen_layout and chosen_layout.advice and isinstance(place, Path):
-        out.print(_advice(chosen_layout, place, items))
+        template = was_delivered and chosen_layout.next_advice or chosen_layout.advice
+        folder = place / Path(items[0].name).parent
+        out.print(template.format(suffix=items[0].source.suffix[1:], folder=folder))
 
 
 def _deliver_to_server(
@@ -150,7 +153,7 @@ def _locked(book: BookPlan) -> AbstractContextManager[None]:
     from narrator.pipeline.session import lock_folder
 
     advice = "another delivery of this book is running; wait until it has finished"
-    return lock_folder(book.folders.work("delivered"), 0.0, advice)
+    return lock_folder(book.folders.delivered, 0.0, advice)
 
 
 def _open_shelf(to: str) -> tuple[Shelf, Path | str]:
@@ -166,19 +169,17 @@ def _open_shelf(to: str) -> tuple[Shelf, Path | str]:
     if to.startswith(rclone.SCHEME):
         remote = rclone.RcloneShelf.parse(to)
         return remote, f"{rclone.SCHEME}{remote.target}"
-    if re.match(r":|[A-Za-z][\w+.-]*://", to):  # it may hold a password
-        raise UsageError(
-            "--to takes a folder, rclone:REMOTE:PATH or the http(s) address of an Audiobookshelf "
-            "server; set up other places as remotes of rclone"
-        )
     folder = Path(os.path.abspath(Path(to).expanduser()))
     if not folder.is_dir():
-        problem = (
-            "is not a folder; choose one"
-            if folder.exists()
-            else "does not exist; create it or choose another folder"
-        )
-        raise UsageError(f"--to: {to} {problem}")
+        if folder.exists():
+            raise UsageError(f"--to: {to} is not a folder; choose one")
+        if ":" in to:  # it may hold a password
+            raise UsageError(
+                "--to: there is no such folder; the address of an Audiobookshelf server begins "
+                "with http:// or https://, and other places are remotes of rclone, named as "
+                "rclone:REMOTE:PATH"
+            )
+        raise UsageError(f"--to: {to} does not exist; create it or choose another folder")
     return FolderShelf(folder), folder
 
 
@@ -212,8 +213,3 @@ def _print_delivery(delivery: Delivery, place: str) -> None:
         out.print(f"{name}  removed: no longer part of the delivery")
     unchanged = f", {pluralize(delivery.unchanged, 'file')} unchanged" if delivery.unchanged else ""
     out.print(f"{place}: {pluralize(len(delivery.sent), 'file')} sent{unchanged}")
-
-
-def _advice(layout: Layout, place: Path, items: list[Item]) -> str:
-    suffix = items[0].source.suffix[1:]
-    return layout.advice.format(suffix=suffix, folder=place / Path(items[0].name).parent)

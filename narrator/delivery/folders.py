@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from narrator.engines.registry import ENGINES
@@ -24,11 +24,15 @@ class Folders:
         return self.project.other_engine == "draft"
 
     @property
+    def engine_option(self) -> str:
+        """Command-line option that selects the engine; empty for the book's own."""
+        engine = self.project.other_engine
+        return " --draft" if self.draft else f" --engine {engine}" if engine else ""
+
+    @property
     def option(self) -> str:
         """Command-line options that select these folders."""
-        engine = self.project.other_engine
-        option = " --draft" if self.draft else f" --engine {engine}" if engine else ""
-        return option + buildfolder.build_option()
+        return self.engine_option + buildfolder.build_option()
 
     @property
     def kind(self) -> str:
@@ -45,6 +49,17 @@ class Folders:
     def work(self, content: str) -> Path:
         """Returns the folder of intermediate files of one kind, such as "timeline"."""
         return self.project.build / content / f"{self.project.stem}-{self.kind}"
+
+    @property
+    def delivered(self) -> Path:
+        """Folder of the records of deliveries, which all renditions of a manifest share."""
+        return self.project.build / "delivered" / self.project.stem
+
+    def renditions(self) -> list[Folders]:
+        """Returns the folders of the same manifest as each engine speaks it, the book's own
+        first."""
+        engines = ("", *ENGINES.names())
+        return [Folders(replace(self.project, other_engine=name)) for name in engines]
 
     def sounds(self) -> list[Path]:
         """Returns the sound files in the folder of finished files, current or not, in order."""

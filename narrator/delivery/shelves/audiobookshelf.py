@@ -40,11 +40,12 @@ from narrator.engines.server.wire import (
     Wire,
     key_from,
 )
-from narrator.errors import EnvironmentFailed, UsageError
+from narrator.errors import EngineUnavailable, EnvironmentFailed, UsageError
 from narrator.project.facts import BookFacts
 from narrator.sound.formats import OUTPUT_SUFFIXES
 
 TOKEN_VARIABLE = "AUDIOBOOKSHELF_TOKEN"
+_TOKEN_ADVICE = "create an API key for an admin in the server's settings"
 POLL_S = 2.0
 """Seconds between polls of a scan."""
 SCAN_S = 300.0
@@ -361,7 +362,10 @@ def open_library(to: str, library_name: str) -> Library:
     except ValueError as error:
         raise UsageError(f"--to: {error}") from None
     names = SettingNames(url="--to", key=TOKEN_VARIABLE, api="--to", target="--to", parts="address")
-    token = key_from(TOKEN_VARIABLE, "--to")
+    try:
+        token = key_from(TOKEN_VARIABLE, "--to")
+    except EngineUnavailable as error:
+        raise EnvironmentFailed(f"{error}; {_TOKEN_ADVICE}") from None
     try:
         status = _Server(Wire(address, names=names)).find("/status") or {}
     except UsageError:  # the address asks for a login
@@ -454,8 +458,7 @@ class _Server:
     def _explain(self, setback: Setback) -> EnvironmentFailed | UsageError:
         if setback.status == 401:
             return UsageError(
-                f"{self.address} rejects the token in {TOKEN_VARIABLE}; create an API key for an "
-                "admin in the server's settings"
+                f"{self.address} rejects the token in {TOKEN_VARIABLE}; {_TOKEN_ADVICE}"
             )
         if setback.status == 403:
             return UsageError(

@@ -44,7 +44,15 @@ class Layout:
     """True if it reads the facts of a book from `metadata.opf`."""
     advice: str = ""
     """How to import the folder into an app that does not find it by itself."""
+    next_advice: str = ""
+    """The same for a book that was delivered before; empty for `advice`."""
 
+
+# without --automerge, a book that is in the library in another format is refused
+_CALIBREDB = (
+    "`calibredb add --automerge {merge} --recurse --one-book-per-directory "
+    '--add "*.{{suffix}}" "{{folder}}"`'
+)
 
 LAYOUTS: Mapping[str, Layout] = {
     layout.name: layout
@@ -70,6 +78,8 @@ LAYOUTS: Mapping[str, Layout] = {
             has_cover=False,
             has_epub=True,
             advice="drag the files onto the Books app",
+            next_advice="if the Books app has an earlier version, delete it there; then drag the "
+            "files onto the app",
         ),
         # manual.calibre-ebook.com, "calibredb add": sound only with --add; metadata.opf is read
         Layout(
@@ -80,8 +90,9 @@ LAYOUTS: Mapping[str, Layout] = {
             book_name="{title}",
             has_epub=True,
             has_opf=True,
-            advice='`calibredb add --recurse --one-book-per-directory --add "*.{suffix}" '
-            '"{folder}"` adds it',
+            advice=f"{_CALIBREDB.format(merge='ignore')} adds it",
+            next_advice=f"{_CALIBREDB.format(merge='overwrite')} adds it, or replaces the earlier "
+            "files",
         ),
     )
 }
@@ -285,9 +296,14 @@ def _require_intact(book: RenderedBook, paths: Collection[Path]) -> None:
 
 
 def _nothing_finished(book: RenderedBook) -> UsageError:
+    others = [
+        f"; {folders.finished} has some: add{folders.engine_option}"
+        for folders in book.folders.renditions()
+        if folders.engine_option and folders.kind != book.folders.kind and folders.sounds()
+    ]
     return UsageError(
         f"{book.folders.finished} has no finished files; `narrator render{book.folders.option}` "
-        "makes them"
+        f"makes them{''.join(others[:1])}"
     )
 
 
@@ -297,7 +313,7 @@ def _nothing_finished(book: RenderedBook) -> UsageError:
 def _write_opf(book: RenderedBook) -> Path:
     """Writes the facts of a book for Calibre into `build`; returns the file. Raises
     StorageError."""
-    path = book.folders.work("delivered") / "metadata.opf"
+    path = book.folders.delivered / "metadata.opf"
     data = build_opf(book_facts(book)).encode()
     with files.translating_errors(path):
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -127,20 +127,40 @@ def _is_below_root(name: str) -> bool:
 
 
 def open_record(folders: Folders, book: BookFacts, shelf: str, layout: str) -> SentRecord:
-    """Returns the record of a rendition of a book, a shelf and a layout; an empty one where a
-    project was copied to make another book of it. Raises StorageError."""
-    name = keys.key({"shelf": shelf, "layout": layout})[:16]
-    folder = folders.work("delivered")
-    record = SentRecord.load(folder / f"{name}.json")
+    """Returns the record of a manifest, a shelf and a layout; an empty one where a project was
+    copied to make another book of it. All renditions share it, so that a draft gives way to the
+    book. Raises StorageError."""
+    place = {"shelf": shelf, "layout": layout}
+    path = folders.delivered / _record_name({"manifest": folders.project.stem, **place})
+    record = SentRecord.load(path if path.is_file() else _find_old_record(folders, place) or path)
     names = {"title": book.title, "author": book.author, "series": book.series, "part": book.part}
-    with files.translating_errors(folder):
-        folder.mkdir(parents=True, exist_ok=True)
-        # a renamed folder keeps its inode, a copy has another; disks may change their numbers
-        origin = {"folder": str(folder.stat().st_ino), "book": keys.key(names)}
+    origin = {"folder": _identify(record.path.parent), "book": keys.key(names)}
     if record.origin and not record.origin.items() & origin.items():
         record.clear()
-    record.origin = origin
+    record.path, record.origin = path, {**origin, "folder": _identify(path.parent)}
     return record
+
+
+def _find_old_record(folders: Folders, place: Mapping[str, str]) -> Path | None:
+    """Returns the latest record as 0.2.0 kept them: one for each rendition. Raises StorageError."""
+    paths = [
+        rendition.work("delivered") / _record_name(place) for rendition in folders.renditions()
+    ]
+    with files.translating_errors(folders.delivered):
+        existing_paths = [path for path in paths if path.is_file()]
+        return max(existing_paths, key=lambda path: path.stat().st_mtime, default=None)
+
+
+def _record_name(place: Mapping[str, str]) -> str:
+    return f"{keys.key(place)[:16]}.json"
+
+
+def _identify(folder: Path) -> str:
+    """Returns the inode of a folder, which is made if necessary: a renamed one keeps it, a copy has
+    another. (Disks may change their numbers.) Raises StorageError."""
+    with files.translating_errors(folder):
+        folder.mkdir(parents=True, exist_ok=True)
+        return str(folder.stat().st_ino)
 
 
 @dataclass(frozen=True, slots=True)

@@ -322,7 +322,7 @@ def test_a_book_that_was_deleted_there_is_sent_again(deliver, server, export, ti
             (),
             "rejects the token in AUDIOBOOKSHELF_TOKEN; create",
         ),
-        ("", "admin", (), "the environment has no AUDIOBOOKSHELF_TOKEN"),
+        ("", "admin", (), "`export AUDIOBOOKSHELF_TOKEN=…`; create an API key for an admin"),
         (None, "user", (), "belongs to a user who is not an admin"),
         (None, "forbidden", (), "who needs permission to upload, update and delete"),
         (None, "elsewhere", (), "sends elsewhere to example.org (301), which is not followed"),

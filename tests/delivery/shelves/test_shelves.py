@@ -12,7 +12,7 @@ import pytest
 from filelock import FileLock
 from lxml import etree
 
-from narrator import files
+from narrator import files, keys
 from narrator.delivery.shelves.folder import FolderShelf
 from narrator.delivery.shelves.layouts import LAYOUTS, build_opf
 from narrator.errors import StorageError, UsageError
@@ -146,6 +146,24 @@ def test_twice_delivered_is_once_there(narrator, finished, shelf):
     assert code == 0
     assert "0 files sent, 1 file unchanged" in said
     assert (shelf / BOOK).stat().st_mtime_ns == modified
+
+
+@pytest.mark.parametrize("is_old", [False, True])
+def test_a_draft_gives_way_to_the_book(narrator, finished, shelf, is_old):
+    command = ("deliver", finished, "--to", shelf, "--layout", "plex")
+    narrator(*command, "--draft")
+    draft = (shelf / BOOK).read_bytes()
+    if is_old:  # a record as 0.2.0 kept it
+        old = finished.parent / "build/delivered/book-draft"
+        old.mkdir()
+        (record,) = (finished.parent / "build/delivered/book").glob("*.json")
+        record.rename(old / f"{keys.key({'shelf': str(shelf), 'layout': 'plex'})[:16]}.json")
+    finished.write_text("engine: draft\n" + MANIFEST.replace("seven", "eight"))
+    assert narrator("render", finished)[0] == 0
+    assert "1 file sent" in narrator(*command)[1]
+    assert (shelf / BOOK).read_bytes() != draft
+    assert "1 file unchanged" in narrator(*command)[1]
+    assert names(shelf) == {BOOK}
 
 
 def test_a_new_title_takes_the_place_of_the_old_one(narrator, finished, shelf):
@@ -284,6 +302,7 @@ def test_a_name_in_other_case_is_the_same_file_where_the_disk_takes_it_so(items,
         "http://me:hush/x@nas",
         ":webdav,pass=hush:x",
         "smb://nas/hush",
+        "me:hush@nas",
     ],
 )
 def test_an_address_of_another_kind_is_refused_and_not_repeated(narrator, finished, to):
@@ -338,6 +357,7 @@ def test_a_file_that_was_lost_there_is_sent_again(narrator, finished, shelf):
     [
         ((), "--to is missing: name a folder, rclone:REMOTE:PATH or the address of"),
         (("--to", "nowhere"), "--to: nowhere does not exist; create it or choose another folder"),
+        (("--to", "nas:13378"), "--to: there is no such folder; the address of an Audiobookshelf"),
         (("--to", "book.yaml"), "--to: book.yaml is not a folder; choose one"),
         (("--to", ".", "--library", "Books"), "--library needs --to with the address of"),
         (
@@ -371,13 +391,29 @@ def test_a_wrong_command_says_what_to_do(narrator, finished, monkeypatch, argume
 def test_a_book_that_is_not_finished_names_the_command(narrator, tmp_path, shelf):
     code, _, log = narrator("deliver", books.brief(tmp_path), "--draft", "--to", shelf)
     assert code == 2
-    assert "has no finished files; `narrator render --draft` makes them" in log
+    assert log.endswith("has no finished files; `narrator render --draft` makes them\n")
     assert not names(shelf)
+
+
+def test_finished_files_of_another_engine_are_named(narrator, finished, shelf):
+    code, _, log = narrator("deliver", finished, "--to", shelf)
+    assert code == 2
+    assert "`narrator render` makes them; " in log
+    assert log.endswith("build/draft has some: add --draft\n")
+
+
+def test_calibre_is_told_to_replace_what_it_may_have(narrator, finished, shelf):
+    command = ("deliver", finished, "--draft", "--to", shelf, "--layout", "calibre")
+    first, later = narrator(*command)[1], narrator(*command)[1]
+    folder = shelf / "A. Author/The Ferry"
+    options = f'--recurse --one-book-per-directory --add "*.m4b" "{folder}"`'
+    assert f"`calibredb add --automerge ignore {options} adds it" in first
+    assert f"`calibredb add --automerge overwrite {options} adds it, or replaces" in later
 
 
 def test_two_deliveries_at_once_are_refused(narrator, finished, shelf):
     command = ("deliver", finished, "--draft", "--to", shelf)
-    records = finished.parent / "build/delivered/book-draft"
+    records = finished.parent / "build/delivered/book"
     records.mkdir(parents=True)
     with FileLock(records / ".lock"):
         code, _, log = narrator(*command)
