@@ -105,7 +105,7 @@ def deliver(
             f"{display_path(feed)} is older than its episodes: `narrator feed` makes it again"
         )
     if chosen_layout and chosen_layout.advice and isinstance(place, Path):
-        template = was_delivered and chosen_layout.next_advice or chosen_layout.advice
+        template = (was_delivered and chosen_layout.next_advice) or chosen_layout.advice
         folder = place / Path(items[0].name).parent
         out.print(template.format(suffix=items[0].source.suffix[1:], folder=folder))
 
