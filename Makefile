@@ -90,6 +90,7 @@ site: $(VENV)/.docs
 	test -d dist/media || $(MAKE) media
 	$(BIN)/python -m docs.site.gather dist/media dist/site-source
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+	@echo 'the site begins at dist/site/index.html'
 
 # Pictures of the studio, and sounds of the installed voices (Kokoro: `make demo VOICE=kokoro`).
 media: $(VENV)/.docs

@@ -102,7 +102,9 @@ def main() -> None:
     if importlib.util.find_spec("onnxruntime") and program.find_kokoro():
         engines.add("kokoro")
     else:
-        print("The site has no samples of Kokoro: its model is missing (make demo VOICE=kokoro).")
+        print(
+            "The site has no samples of Kokoro: it or its model is missing in .venv (make demo VOICE=kokoro)."
+        )
     for name, (engine, manifest) in samples().items():
         if engine in engines:
             render(engine, manifest, folder / f"{name}.mp3")

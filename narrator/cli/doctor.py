@@ -416,7 +416,7 @@ def _check_device(device: Device) -> Diagnosis:
 
 def _check_model(name: str, model: Model, pull: str) -> Diagnosis:
     if model.path is None:
-        ways = f"what to do: `{pull}`; engine.model in the manifest, a directory; or --draft"
+        ways = f"what to do: `{pull}`, or name its folder as engine.model, or add --draft"
         return Diagnosis(name, "fail", model.note, ways if name == "model" else "")
     version = f"commit {model.revision[:12]}" if model.revision else f"weights {model.weights[:12]}"
     location = "" if model.spec == str(model.path) else str(display_path(model.path))

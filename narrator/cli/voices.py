@@ -344,8 +344,7 @@ def show(name: Name, project: ProjectFolder = None, as_json: AsJson = False) -> 
         return
     for key, entry in facts.items():
         if entry is not False and entry not in (None, "", [], {}):
-            shown_text = ", ".join(entry) if isinstance(entry, list) else entry
-            out.print(f"{key}: {shown_text}")
+            out.print(f"{key}: {_show_fact(entry)}")
 
 
 @voices.command()
@@ -371,7 +370,7 @@ def rights(
     if noted != preset.rights:
         presets.write(replace(preset, rights=noted), path)
     for key, entry in _rights_json(noted).items():
-        out.print(f"{key}: {'not noted' if entry is None else entry}")
+        out.print(f"{key}: {'not noted' if entry is None else _show_fact(entry)}")
 
 
 @voices.command()
@@ -486,6 +485,18 @@ def _preset_json(preset: Preset) -> dict[str, object]:
         "encoded_for": sorted(preset.latents),
         "content": preset.content,
     }
+
+
+def _show_fact(fact: object) -> str:
+    """Returns a fact of a voice as a manifest has it."""
+    match fact:
+        case bool():
+            return str(fact).lower()
+        case list():
+            return ", ".join(fact)
+        case dict():
+            return ", ".join(f"{key}: {entry}" for key, entry in fact.items())
+    return str(fact)
 
 
 def _rights_json(rights: Rights) -> dict[str, object]:

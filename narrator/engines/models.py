@@ -668,6 +668,7 @@ def _translate_hub_errors(repo: str, revision: str | None) -> Iterator[None]:
         GatedRepoError,
         HfHubHTTPError,
         HFValidationError,
+        OfflineModeIsEnabled,
         RepositoryNotFoundError,
         RevisionNotFoundError,
         XetDownloadError,
@@ -702,10 +703,11 @@ def _translate_hub_errors(repo: str, revision: str | None) -> Iterator[None]:
             raise StorageError(
                 f"{error.filename}: {error.strerror}; HF_HOME moves the hub's cache"
             ) from error
+        remedy = "unset HF_HUB_OFFLINE" if isinstance(error, OfflineModeIsEnabled) else "go online"
         raise EngineUnavailable(
-            f"{repo}: the hub cannot be reached ({_first_line(error)}). What was fetched stays: go "
-            "online (and unset HF_HUB_OFFLINE) and pull again, or download the repository "
-            "elsewhere and give its directory (`engine.model`, `--model`)"
+            f"{repo}: the hub cannot be reached ({_first_line(error)}). What was fetched stays: "
+            f"{remedy} and pull again, or download the repository elsewhere and name its folder "
+            "(`engine.model`, `--model`)"
         ) from error
 
 

@@ -298,9 +298,10 @@ def _mend_indentation(lines: list[str], number: int) -> Iterator[_Mend]:
     content = line.lstrip()
     before = line[: len(line) - len(content)]
     indentation = len(before.expandtabs(4))
-    lines_above = [
-        other_line for other_line in lines[max(0, number - 50) : number] if _has_content(other_line)
+    indices_above = [
+        index for index in range(max(0, number - 50), number) if _has_content(lines[index])
     ]
+    lines_above = [lines[index] for index in indices_above]
     entry_indentations = [
         match.end() for other_line in lines_above if (match := _ENTRY_PREFIX.match(other_line))
     ]
@@ -329,6 +330,9 @@ def _mend_indentation(lines: list[str], number: int) -> Iterator[_Mend]:
         )
         for new_indentation in ordered_indentations
     ]
+    if len(lines_above) == 1 and _indentation(lines_above[0]) > indentation:
+        fault = f"indented by {_count_spaces(_indentation(lines_above[0]))}, unlike the lines below"
+        yield _Mend(indices_above[0], before + lines_above[0].lstrip(), f"{fault}; write")
     if indentation + 2 in entry_indentations:  # where their hyphens are
         yield from (
             mend for new_indentation, mend in mends_by_indentation if new_indentation > indentation

@@ -725,7 +725,7 @@ class Manifest(Strict):
     """A sentence that tells listeners that the voices are synthetic. It ends the description in
     tags, feeds and read-alongs, and credits speak it as {disclosure}."""
     narrated_by: Shown | None = None
-    """The narrator's name for tags and credits: Synthetic voices."""
+    """The narrator's name for tags and credits, for example AI Voice."""
     engine: EngineChoice = Field(default_factory=DEFAULT_ENGINE.settings)
     """The engine that speaks: its name, or its name with settings."""
     speakers: dict[Text, CastMember] = Field(default={})

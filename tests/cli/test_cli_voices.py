@@ -318,7 +318,7 @@ def test_rights_of_a_voice_that_is_there_are_noted_and_published(narrator, clip,
     content = presets.read(home / "Ada.voice").content
     code, said, _ = narrator("rights", "Ada", *NOTES, "--publish")
     assert (code, said) == (
-        0, "origin: Ann Smith, March 2026\nconsent: by letter\npublish: True\n"
+        0, "origin: Ann Smith, March 2026\nconsent: by letter\npublish: true\n"
     )  # fmt: skip
     assert presets.read(home / "Ada.voice").rights == replace_rights(publish=True)
     assert presets.read(home / "Ada.voice").content == content

@@ -34,6 +34,9 @@ LINES = {
     "an apostrophe": (f"title: 'Don't stop'\n{AUTHOR}", 1, '`title: "Don\'t stop"`'),
     "quotes in quotes": (f'title: "The "Real" Thing"\n{AUTHOR}', 1, "'The \"Real\" Thing'`"),
     "indented too far": (f"title: A\n  {AUTHOR}", 2, "write it 0 spaces in: `author: A. Author`"),
+    "only the first line": (
+        f"# A book\n title: A\n{AUTHOR}", 2, "by 1 space, unlike the lines below; write `title: A`",
+    ),
     "not far enough": ("pauses:\n    line: 1\n  scene: 2\n", 3, "write it 4 spaces in: `scene: 2`"),
     "an item not far enough": (
         "chapters:\n  - title: A\n    file: b\n - title: B\n", 4, "write it 2 spaces in",
