@@ -103,7 +103,7 @@ def main() -> None:
         engines.add("kokoro")
     else:
         print(
-            "The site has no samples of Kokoro: it or its model is missing in .venv (make demo VOICE=kokoro)."
+            "The site has no samples of Kokoro: .venv lacks it or its model (make demo VOICE=kokoro)."
         )
     for name, (engine, manifest) in samples().items():
         if engine in engines:
