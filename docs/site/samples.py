@@ -102,9 +102,7 @@ def main() -> None:
     if importlib.util.find_spec("onnxruntime") and program.find_kokoro():
         engines.add("kokoro")
     else:
-        print(
-            "The site has no samples of Kokoro: .venv lacks it or its model (make demo VOICE=kokoro)."
-        )
+        print("No samples of Kokoro: .venv lacks it or its model (make demo VOICE=kokoro).")
     for name, (engine, manifest) in samples().items():
         if engine in engines:
             render(engine, manifest, folder / f"{name}.mp3")
