@@ -136,11 +136,15 @@ def _read_pipx(receipt: str) -> tuple[str, list[str], str]:
     command = "pipx install --force"
     if interpreter := record.get("source_interpreter"):
         command += f" --python {shlex.quote(interpreter['__Path__'])}"
+    suffix = record["main_package"].get("suffix", "")  # of its name, beside another release
+    if suffix:
+        command += f" --suffix {shlex.quote(suffix)}"
     spec = record["main_package"]["package_or_url"]
     match = re.search(r"\[([^\[\]]*)\]\s*(?:$|[<>=!~;@])", spec)
     extras = [name.strip() for name in match[1].split(",")] if match else []
     packages = [package["package_or_url"] for package in record["injected_packages"].values()]
-    others = f" && pipx inject --force {DISTRIBUTION} {shlex.join(packages)}" if packages else ""
+    name = shlex.quote(f"{DISTRIBUTION}{suffix}")
+    others = f" && pipx inject --force {name} {shlex.join(packages)}" if packages else ""
     return command, extras, others
 
 

@@ -163,6 +163,12 @@ def test_a_tool_of_pipx_keeps_its_interpreter_and_what_was_injected(tool):
         f"pipx install --force --python /usr/bin/python3.13 '{DISTRIBUTION}[draft]' "
         f"&& pipx inject --force {DISTRIBUTION} 'mine>=1'"
     )
+    receipt["main_package"]["suffix"] = "@2"
+    tool("pipx_metadata.json", json.dumps(receipt))
+    assert install_command("draft") == (
+        "pipx install --force --python /usr/bin/python3.13 --suffix @2 "
+        f"'{DISTRIBUTION}[draft]' && pipx inject --force {DISTRIBUTION}@2 'mine>=1'"
+    )
 
 
 @pytest.fixture

@@ -430,8 +430,11 @@ def find_steps(book: BookPlan, names: Sequence[str]) -> list[Step]:
         noun = "chunk" if len(missing) == 1 else "chunks"
         quoted_names = ", ".join(f"'{name}'" for name in missing)
         last = book.steps[-1].id
+        chapter, dot, _ = missing[0].partition(".")
+        ends = [step.id for step in book.steps if dot and step.id.startswith(f"{chapter}.")]
+        end = f"; the last of chapter {chapter} is {ends[-1]}" if ends else ""
         raise UsageError(
-            f"no {noun} {quoted_names}; chunks are named chapter.number, 1.1 to {last}"
+            f"no {noun} {quoted_names}; chunks are named chapter.number, 1.1 to {last}{end}"
         )
     return [step for name in names if (step := steps[name]) is not None]
 

@@ -97,6 +97,7 @@ def test_after_an_edit_it_says_what_was_there_and_what_it_is_called_now(narrator
         (["Nowhere", "0:01"], "no chapter 'Nowhere'"),
         ([], "which place? A chapter and a time, 3 12:34, or a chunk, 3.12"),
         (["7.1"], "no chunk '7.1'"),
+        (["1.99"], "; the last of chapter 1 is 1."),
         (["1.1", "7.1", "1.99"], "no chunks '7.1', '1.99'; chunks are named"),
     ],
 )
