@@ -41,7 +41,7 @@ def verify(
         typer.Option("--book", help="The book with your own profile: its folder, or its manifest."),
     ] = None,
     whole: Annotated[
-        bool, typer.Option("--all", help="Show every figure of every file, not only what fails.")
+        bool, typer.Option("--all", help="With --profile: also show what passes.")
     ] = False,
     as_json: AsJson = False,
 ) -> None:

@@ -124,7 +124,7 @@ class Whisper:
         if not is_here():
             raise EngineUnavailable(
                 f"recognition needs the package faster-whisper: {install_command('recognition')}; "
-                "`checks: {recognition: never}` renders without it"
+                "to render without it, `checks: {recognition: never}`"
             )
         if model.path is None:
             raise EngineUnavailable(model.note)
