@@ -454,6 +454,8 @@ def _print_status(book: BookPlan, deep: bool, damaged_tries: Sequence[Path]) -> 
     cached_count = sum(chapter.cached for chapter in chapters)
     chunk_count = sum(chapter.chunks for chapter in chapters)
     out.print(f"{cached_count} of {chunk_count} chunks ({book.engine_names})")
+    if not cached_count and (hint := book.folders.hint_at_others()):
+        err.print(hint.removeprefix("; "))
     for step, faults in given_up:
         out.print(f"given up: {step.id} {source_location(step.chunk)}: {'; '.join(faults)}")
     if given_up:

@@ -61,6 +61,14 @@ class Folders:
         engines = ("", *ENGINES.names())
         return [Folders(replace(self.project, other_engine=name)) for name in engines]
 
+    def hint_at_others(self) -> str:
+        """Returns the end of a message: which other engine has finished files, and how to name it;
+        "" if none has."""
+        for other in self.renditions():
+            if other.engine_option and other.kind != self.kind and other.sounds():
+                return f"; {other.finished} has finished files: add{other.engine_option}"
+        return ""
+
     def sounds(self) -> list[Path]:
         """Returns the sound files in the folder of finished files, current or not, in order."""
         paths = self.finished.rglob("*")

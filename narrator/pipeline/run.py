@@ -380,6 +380,7 @@ def _require_takes(book: BookPlan) -> None:
         raise UsageError(
             f"{describe_chapters_lacking(incomplete_chapters)} takes: "
             f"`narrator render{book.folders.option}` makes them; `--chapter` exports others"
+            f"{book.folders.hint_at_others()}"
         )
 
 

@@ -296,14 +296,9 @@ def _require_intact(book: RenderedBook, paths: Collection[Path]) -> None:
 
 
 def _nothing_finished(book: RenderedBook) -> UsageError:
-    others = [
-        f"; {folders.finished} has some: add{folders.engine_option}"
-        for folders in book.folders.renditions()
-        if folders.engine_option and folders.kind != book.folders.kind and folders.sounds()
-    ]
     return UsageError(
         f"{book.folders.finished} has no finished files; `narrator render{book.folders.option}` "
-        f"makes them{''.join(others[:1])}"
+        f"makes them{book.folders.hint_at_others()}"
     )
 
 

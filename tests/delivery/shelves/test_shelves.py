@@ -396,10 +396,14 @@ def test_a_book_that_is_not_finished_names_the_command(narrator, tmp_path, shelf
 
 
 def test_finished_files_of_another_engine_are_named(narrator, finished, shelf):
-    code, _, log = narrator("deliver", finished, "--to", shelf)
-    assert code == 2
-    assert "`narrator render` makes them; " in log
-    assert log.endswith("build/draft has some: add --draft\n")
+    hint = "build/draft has finished files: add --draft\n"
+    for command in (("deliver", finished, "--to", shelf), ("export", finished)):
+        code, _, log = narrator(*command)
+        assert code == 2
+        assert "`narrator render` makes them; " in log
+        assert log.endswith(hint)
+    assert narrator("status", finished)[2].endswith(hint)
+    assert "finished files" not in narrator("status", finished, "--draft")[2]
 
 
 def test_calibre_is_told_to_replace_what_it_may_have(narrator, finished, shelf):
