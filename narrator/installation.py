@@ -36,7 +36,8 @@ def install_command(*extras: str) -> str:
     command, others = _pip_install(), ""
     for receipt, read in (("uv-receipt.toml", _read_uv), ("pipx_metadata.json", _read_pipx)):
         path = Path(sys.prefix) / receipt
-        if path.is_file():
+        # a receipt of another form: the extra is added to the environment that the tool made
+        with contextlib.suppress(OSError, ValueError, LookupError, TypeError, AttributeError):
             command, own_extras, others = read(path.read_text("utf-8"))
             extras = tuple(dict.fromkeys((*own_extras, *extras)))
     spec = f"{origin}[{','.join(extras)}]"
@@ -80,8 +81,11 @@ def reinstall_command(backend: str) -> str:
 
 def _pip_install() -> str:
     """Returns the command that installs into this environment: `pip install` if that is its pip, or
-    uv's if it has none."""
-    pip = shutil.which("pip")
+    uv's if it has none.
+
+    Outside of a virtual environment a pip beside this Python may be another Python's.
+    """
+    pip = shutil.which("pip") if sys.prefix != sys.base_prefix else None
     if pip is not None and Path(pip).parent == Path(sys.executable).parent:
         return "pip install"
     python = shlex.quote(sys.executable)

@@ -67,16 +67,42 @@ def test_a_wheel_that_is_gone_and_an_index_name_the_distribution(installed, tmp_
     assert install_command("draft").endswith(f"pip install '{DISTRIBUTION}[draft]'")
 
 
-@pytest.mark.parametrize("own", [True, False])
-def test_pip_is_named_by_its_interpreter_unless_it_is_the_first_on_the_path(
-    installed, monkeypatch, own
+@pytest.mark.parametrize(("own", "base"), [(True, "/base"), (False, "/base"), (True, "/env")])
+def test_pip_is_named_by_its_interpreter_unless_it_is_the_first_on_the_path_of_an_environment(
+    installed, monkeypatch, own, base
 ):
+    """Beside python3.12 in /usr/bin, pip is that of Debian's Python 3.11."""
     installed(None)
     folder = Path(sys.executable).parent if own else Path("/elsewhere")
     monkeypatch.setattr(installation.shutil, "which", lambda name: str(folder / name))
+    monkeypatch.setattr(sys, "prefix", "/env")
+    monkeypatch.setattr(sys, "base_prefix", base)
+    is_certain = own and base != "/env"
     assert install_command("draft").startswith(
-        "pip install" if own else shlex.quote(sys.executable)
+        "pip install" if is_certain else shlex.quote(sys.executable)
     )
+
+
+@pytest.mark.parametrize(
+    ("name", "receipt"),
+    [
+        ("uv-receipt.toml", '[tool]\nrequirements = ["narrator-audiobook"]\n'),
+        ("uv-receipt.toml", "[tool]\n"),
+        ("uv-receipt.toml", "no TOML"),
+        ("uv-receipt.toml", '[tool]\nrequirements = [{ name = "mine", path = "../mine" }]\n'),
+        ("pipx_metadata.json", "{}"),
+        ("pipx_metadata.json", '{"main_package": {"package_or_url": null}}'),
+        ("pipx_metadata.json", "[1]"),
+    ],
+)
+def test_a_receipt_of_another_form_leaves_the_environment_that_the_tool_made(
+    tool, monkeypatch, name, receipt
+):
+    tool(name, receipt)
+    monkeypatch.setattr(installation.importlib.util, "find_spec", lambda name: None)
+    monkeypatch.setattr(installation.shutil, "which", lambda name: None)
+    python = shlex.quote(sys.executable)
+    assert install_command("draft") == f"uv pip install --python {python} '{DISTRIBUTION}[draft]'"
 
 
 def test_an_environment_without_pip_is_installed_into_by_uv(installed, monkeypatch):
