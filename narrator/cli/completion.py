@@ -189,7 +189,9 @@ def _read_ledger(context: typer.Context) -> Sequence[Mapping[str, str]]:
     ledgers = [
         path
         for path in _build_folder(context, manifest.parent).glob("ledger-*.json")
-        if path.name.startswith(f"ledger-{stem}-{engine}") and not path.name.startswith(others)
+        if path.name.startswith(f"ledger-{stem}-{engine}")
+        and not path.name.startswith(others)
+        and path.is_file()  # a pipe or a device never ends
     ]
     newest = max(ledgers, key=os.path.getmtime)
     rows: Sequence[Mapping[str, str]] = files.read_json(newest, checks_seal=False)

@@ -226,6 +226,12 @@ def test_a_damaged_list_of_chunks_completes_no_chunks(complete, hummed, monkeypa
     assert complete("narrator retake 2.") == (1, [])
 
 
+def test_a_pipe_in_place_of_the_list_of_chunks_keeps_nobody_waiting(complete, hummed, monkeypatch):
+    monkeypatch.chdir(hummed.parent)
+    os.mkfifo("build/ledger-book-zzz.json")
+    assert complete("narrator retake 2.1") == (0, ["2.1\tEvening"])
+
+
 def test_text_of_a_book_commands_no_terminal_and_breaks_no_line(complete, cast):
     manifest = CAST.replace("Evening", r'"Eve\e[31mning\nand"').replace("Ann:", r'"An\nn":')
     (cast / "book.yaml").write_text(manifest, "utf-8")
