@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
 from pathlib import Path, PurePosixPath
-from typing import Any, Protocol
+from typing import Protocol
 
 from narrator import files, keys
 from narrator.delivery.export.names import fold_path
@@ -81,14 +81,15 @@ class SentRecord:
     def load(cls, path: Path) -> SentRecord:
         """Loads a record, or returns an empty one. Ignores names that lead out of the shelf: a
         project may come from a stranger."""
-        rows = files.load_json(path, dict[str, dict[str, Any]], {})
+        rows = files.load_json(path, dict[str, dict[str, str | int]], {})
         names = {name for name in rows.get("files", {}) if _is_below_root(name)}
+        sizes = rows.get("sizes", {}).items()
         return cls(
             path,
             {name: str(sha) for name, sha in rows.get("files", {}).items() if name in names},
-            {name: int(size) for name, size in rows.get("sizes", {}).items() if name in names},
-            rows.get("facts", {}),
-            rows.get("origin", {}),
+            {name: size for name, size in sizes if name in names and isinstance(size, int)},
+            {name: str(fact) for name, fact in rows.get("facts", {}).items()},
+            {name: str(fact) for name, fact in rows.get("origin", {}).items()},
         )
 
     def save(self) -> None:
@@ -123,7 +124,8 @@ class SentRecord:
 
 def _is_below_root(name: str) -> bool:
     path = PurePosixPath(name)
-    return not path.is_absolute() and ".." not in path.parts and "\\" not in name
+    is_plain = str(path) == name != "." and not any(letter in name for letter in "\\\0")
+    return is_plain and not path.is_absolute() and ".." not in path.parts
 
 
 def open_record(folders: Folders, book: BookFacts, shelf: str, layout: str) -> SentRecord:

@@ -244,6 +244,23 @@ def test_a_record_of_a_strangers_project_leads_nowhere_else(items, tmp_path, she
     assert outside.read_text() == "mine"
 
 
+@pytest.mark.parametrize(
+    "rows",
+    [
+        {"files": {"x": "a"}, "sizes": {"x": "y"}, "facts": {}},
+        {"files": {"x": None}, "sizes": {"x": None}, "facts": {}},
+        {"files": {"": "", ".": "", "a\0b": "", "x/": "", "./x": ""}, "sizes": {}, "facts": {}},
+        {"files": 5},
+        [1],
+    ],
+)
+def test_an_odd_record_stops_no_delivery(items, tmp_path, shelf, rows):
+    files.save_json(tmp_path / "sent.json", rows)
+    delivery = send(items(one_mp3="1"), FolderShelf(shelf), tmp_path)
+    assert (len(delivery.sent), delivery.removed) == (1, ())
+    assert names(shelf) == {"one.mp3"}
+
+
 def test_a_full_disk_of_the_shelf_is_named_by_its_own_path(items, tmp_path, shelf):
     with faults.failing(faults.Disk(shelf)) as disk:
         send(items(one_mp3="1"), FolderShelf(shelf), tmp_path)
