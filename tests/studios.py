@@ -238,7 +238,7 @@ def opened(
     place = replace(app.listen("127.0.0.1", port), certificate=certificate)
     with tasks_in_a_thread() as loop, mock.patch("uvicorn.server.asyncio", Hurried()):
         session.set_loop(loop)
-        session.read()
+        session.open()
         book = BookApp(session)
         with app.serving_studio(app.Studio(book, keys, place)):
             page = Visitor(place.port)

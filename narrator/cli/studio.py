@@ -100,7 +100,7 @@ def studio(
         else:
             session = ProjectSession(book, Events())
             with stage(err, "reading the manuscript"):
-                session.read()
+                session.open()
             served = BookApp(session)
             for name in invite or ():
                 guest, token = served.guests.invite(name, Rights(rights))

@@ -10,7 +10,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import Mapping
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +20,7 @@ from starlette.responses import FileResponse, JSONResponse, RedirectResponse, Re
 from starlette.routing import Mount, Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from narrator.errors import EngineUnavailable, NarratorError
+from narrator.errors import NarratorError
 from narrator.importing import remove_abandoned_folders
 from narrator.pipeline.session import logging_to
 from narrator.project import load
@@ -165,7 +164,7 @@ class Library:
         assert self._place is not None
         assert self._keys is not None
         session.set_loop(self._loop)
-        await session.run("reading the manuscript", partial(_read_in_any_voice, session))
+        await session.run("reading the manuscript", session.open)
         book = BookApp(session, self._guests.get(id), self.folder)
         self._guests[id] = book.guests
         self._logs[id] = contextlib.ExitStack()
@@ -184,16 +183,6 @@ class Library:
         self._logs.pop(id).close()
         assert self._keys is not None
         self._keys.admit(self._guests[id])  # they may come again, which opens the book
-
-
-def _read_in_any_voice(session: ProjectSession) -> None:
-    """Reads a book, in the draft voice if its own engine is not on this machine. Raises
-    NarratorError."""
-    try:
-        session.read()
-    except EngineUnavailable:
-        session.engine = "draft"
-        session.read()
 
 
 class _Dispatcher:

@@ -24,8 +24,9 @@ from typing import TypedDict, TypeVar
 from narrator import files
 from narrator.delivery import finish, layout
 from narrator.delivery.export import Encoded
+from narrator.delivery.folders import Folders
 from narrator.delivery.layout import BookSound
-from narrator.errors import DamagedTake, NarratorError
+from narrator.errors import DamagedTake, EngineUnavailable, NarratorError
 from narrator.pipeline import book_engines, book_plan, edits, pickups, reviews
 from narrator.pipeline.book_engines import BookEngines
 from narrator.pipeline.book_plan import BookPlan, PlanCaches, Selection
@@ -277,13 +278,42 @@ class ProjectSession:
 
     def choose_voice(self, draft: bool) -> None:
         """Switches between the takes of the draft voice and the model's. Raises NarratorError."""
-        previous_engine, self.engine = self.engine, "draft" if draft else self.model_engine
+        self._plan_with("draft" if draft else self.model_engine, self.model_engine)
+
+    def _plan_with(self, engine: str, model_engine: str) -> None:
+        """Plans the same text with other engines; on an error keeps those of before and raises."""
+        engines_before = self.engine, self.model_engine
+        self.engine, self.model_engine = engine, model_engine
         assert self._manuscript is not None
         try:
             self._plan(self._manuscript)
         except NarratorError:
-            self.engine = previous_engine
+            self.engine, self.model_engine = engines_before
             raise
+
+    def open(self) -> None:
+        """Reads the project for the first time. Raises NarratorError.
+
+        If no engine was chosen, the book is shown as the engine speaks it that has finished files:
+        its own, else another; and as the draft voice speaks it if its own is not on this machine.
+        """
+        is_chosen = bool(self.engine)
+        try:
+            self.read()
+        except EngineUnavailable:
+            if is_chosen:
+                raise
+            self.engine = "draft"
+            self.read()
+            return
+        own, *others = Folders(self.view.project).renditions()
+        if is_chosen or own.sounds():
+            return
+        finished = [other.project.other_engine for other in others if other.sounds()]
+        if finished:
+            engine = min(finished, key=lambda name: name == "draft")
+            with contextlib.suppress(NarratorError):  # it is no longer on this machine
+                self._plan_with(engine, "" if engine == "draft" else engine)
 
     def read(self) -> None:
         """Reads the project from disk. Raises NarratorError."""

@@ -801,6 +801,7 @@ def test_a_voice_is_heard_on_a_line_before_it_is_given(chromium: Browser, tmp_pa
         studio.page.get_by_role("radio", name="Preset").check()
         hear.click()
         expect(tried).to_contain_text("no faults found")
-        assert studio.page.locator("#sample").evaluate("sound => sound.duration") > 0.1
+        sample = studio.page.locator("#sample")
+        until(lambda: sample.evaluate("sound => sound.duration") > 0.1)  # NaN until it is loaded
     assert book.read_text() == before
     assert len(list((book.parent / "build" / "auditions").iterdir())) == 2

@@ -209,3 +209,15 @@ def test_shares_are_those_of_the_report(shared: Opened) -> None:
     report = shared.page.get("/api/report").json["speakers"]
     shares = {speaker["name"]: speaker["share"] for speaker in report}
     assert {one["name"]: one["share"] for one in speakers} == pytest.approx(shares, abs=1e-3)
+
+
+def test_a_book_that_only_the_draft_voice_has_rendered_opens_in_it(tmp_path: Path) -> None:
+    manifest = studios.BOOK.replace("{name: draft}", "{name: kokoro}")
+    folder = studios.write(tmp_path, book=manifest)
+    with studios.opened(folder) as studio:
+        assert studio.page.get("/api/book").json["draft"] is False
+    studios.render(folder)
+    with studios.opened(folder) as studio:
+        book = studio.page.get("/api/book").json
+        assert (book["draft"], book["todo"]["chunks"]) == (True, 0)
+        assert studio.page.post("/api/draft", {"draft": False}).json["draft"] is False
