@@ -74,11 +74,20 @@ class RcloneShelf:
         except (ValueError, TypeError, LookupError, RecursionError):
             message = "rclone did not list the files there as its `lsjson` does; update rclone"
             raise EnvironmentFailed(message) from None
-        return {name: size for name, size in existing_sizes.items() if name in names}
+        return {
+            name: size
+            for name, size in existing_sizes.items()
+            if name in names and not _has_line_break(name)
+        }
 
     def send(self, items: Sequence[Item], on_sent: Callable[[Item], None]) -> None:
         """Sends files even if rclone considers them unchanged: some remotes compare only sizes."""
         remaining_items = {item.name: item for item in items}
+        if odd_names := [name for name in remaining_items if _has_line_break(name)]:
+            raise UsageError(
+                f"{excerpt(odd_names[0], 200)}: rclone cannot be given a name with a line break; "
+                "rename the file"
+            )
 
         def note_event(row: Mapping[str, Any]) -> None:
             name = str(row.get("object"))
@@ -119,6 +128,11 @@ class RcloneShelf:
             )
         reason = clean(outcome.errors[-1]) if outcome.errors else f"exit code {outcome.code}"
         raise EnvironmentFailed(f"rclone: {reason}{RESUME_ADVICE}")
+
+
+def _has_line_break(name: str) -> bool:
+    """Returns whether a name would be several lines of a list of files, each another file."""
+    return "\n" in name or "\r" in name
 
 
 def clean(message: str) -> str:

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from narrator import files
 from narrator.delivery.shelves import rclone
 from narrator.errors import EnvironmentFailed, UsageError
 from tests.shelves import names, send
@@ -109,6 +110,19 @@ def test_a_delivery_that_was_cut_off_goes_on(items, root, tmp_path, monkeypatch,
     assert send(wanted, SHELF, tmp_path).unchanged == int(left)
     texts = {path.name: path.read_text() for path in (root / "show").iterdir()}
     assert texts == {"a.mp3": "aa", "b.mp3": "bb", "feed.xml": "ff"}
+
+
+def test_a_name_of_two_lines_is_refused_and_removes_neither(items, root, tmp_path):
+    (item,) = items(one_mp3="1")
+    with pytest.raises(UsageError, match=r"mine\\nothers.mp3: rclone cannot be given"):
+        send([replace(item, name="mine\nothers.mp3")], SHELF, tmp_path)
+    (root / "show").mkdir(parents=True)
+    for name in ("others.mp3", "mine\nothers.mp3"):
+        (root / "show" / name).write_text("another's")
+    rows = {"files": {"mine\nothers.mp3": ""}, "sizes": {}, "facts": {}}
+    files.save_json(tmp_path / "sent.json", rows)
+    assert send([item], SHELF, tmp_path).removed == ()
+    assert (root / "show/others.mp3").exists()
 
 
 def test_a_layout_lies_in_its_folder(items, root, tmp_path):
