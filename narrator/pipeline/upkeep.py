@@ -60,9 +60,10 @@ def _find_keys_in_ledgers(project: Project) -> set[str]:
     """
     manifest_names = {name for path in project.root.iterdir() for name in (path.stem, path.name)}
     used_keys: set[str] = set()
+    # names of manifests and of engines may have hyphens: what may be another manifest's counts
+    others = tuple(f"ledger-{name}-" for name in manifest_names - {project.stem})
     for ledger in project.build.glob("ledger-*.json"):
-        stem = ledger.stem.removeprefix("ledger-").rpartition("-")[0]
-        if stem != project.stem and stem in manifest_names:
+        if ledger.name.startswith(others):
             entries = files.load_work(
                 ledger,
                 list[LedgerEntry],

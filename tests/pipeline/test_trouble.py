@@ -468,15 +468,16 @@ def test_gc_refuses_while_a_manifest_of_the_folder_cannot_be_read(tmp_path):
     assert sorted((tmp_path / "build" / "store").glob("??/*.take")) == takes
 
 
-def test_gc_refuses_where_it_cannot_know_what_another_manifest_uses(tmp_path):
-    path, engine = short(tmp_path), HumEngine()
+@pytest.mark.parametrize("name", ["hum", "my-hum"])
+def test_gc_refuses_where_it_cannot_know_what_another_manifest_uses(name, tmp_path):
+    path, engine = short(tmp_path), HumEngine(name)
     shutil.copy(path, tmp_path / "mine.book")
-    for name in ("book.yaml", "mine.book"):
-        assert faults.command(engine, "render", tmp_path / name)[0] == 0
+    for manifest in ("book.yaml", "mine.book"):
+        assert faults.command(engine, "render", tmp_path / manifest)[0] == 0
     takes = sorted((tmp_path / "build" / "store").glob("??/*.take"))
-    spoil(tmp_path / "build" / "ledger-mine-hum.json")
+    spoil(tmp_path / "build" / f"ledger-mine-{name}.json")
     code, said = faults.command(engine, "gc", path, "--delete")
-    assert (code, "ledger-mine-hum.json: not a list of steps" in said) == (3, True), said
+    assert (code, f"ledger-mine-{name}.json: not a list of steps" in said) == (3, True), said
     assert sorted((tmp_path / "build" / "store").glob("??/*.take")) == takes
 
 
