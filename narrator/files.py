@@ -178,6 +178,17 @@ def stamp(path: Path) -> tuple[int, int] | None:
     return stat.st_mtime_ns, stat.st_size
 
 
+def _open_at_once(path: str, flags: int) -> int:
+    """Opens a file, or a folder; no pipe or device, which may come with a stranger's project and
+    never ends. Raises OSError."""
+    descriptor = os.open(path, flags | os.O_NONBLOCK)
+    mode = os.fstat(descriptor).st_mode
+    if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
+        os.close(descriptor)
+        raise OSError(errno.EINVAL, f"it is {describe_file_type(Path(path))}, not a file")
+    return descriptor
+
+
 def load_json(path: Path, value_type: type[Value], default: Value) -> Value:
     """Loads a file of `save_json` that can be made anew, or returns the default.
 
@@ -217,7 +228,8 @@ def read_json(path: Path, *, checks_seal: bool = True) -> Any:
     Checking the seal takes twice as long as reading.
     """
     try:
-        document = json.loads(path.read_bytes())
+        with open(path, "rb", opener=_open_at_once) as file:
+            document = json.loads(file.read())
         if not isinstance(document, dict) or not document.keys() & _SEALED:
             return document
         if document.keys() == _SEALED and (
@@ -323,10 +335,10 @@ class Journal:
         """Returns the rows written since the last call, as lines without their ends; all rows of a
         file that was replaced. Raises OSError."""
         try:
-            with self.path.open("rb") as file:
-                stat = os.fstat(file.fileno())
-                if stat.st_ino != self._inode or stat.st_size < self._length:
-                    self._start_over(stat.st_ino)
+            with open(self.path, "rb", opener=_open_at_once) as file:
+                status = os.fstat(file.fileno())
+                if status.st_ino != self._inode or status.st_size < self._length:
+                    self._start_over(status.st_ino)
                 file.seek(self._length)
                 new_bytes = file.read()
         except FileNotFoundError:

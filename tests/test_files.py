@@ -168,3 +168,13 @@ def test_a_journal_that_is_a_link_is_not_written_through(tmp_path):
     with pytest.raises(OSError, match="symbolic links"):
         files.append(tmp_path / "journal", b"ours", kept_bytes=0)
     assert (tmp_path / "theirs").read_bytes() == b"theirs"
+
+
+def test_a_pipe_in_place_of_a_file_of_ours_keeps_nobody_waiting(tmp_path):
+    path = tmp_path / "made.json"
+    os.mkfifo(path)
+    assert files.load_json(path, dict[str, int], {"a": 1}) == {"a": 1}
+    with pytest.raises(OSError, match="it is a named pipe, not a file"):
+        files.Journal(path).read()
+    files.save_json(path, {"b": 2})
+    assert files.load_json(path, dict[str, int], {}) == {"b": 2}
