@@ -192,10 +192,11 @@ def list_old_feeds(items: Sequence[Item]) -> list[Path]:
 def _item(path: Path, name: str, *, is_feed: bool = False) -> Item:
     """Returns a file to send. Raises StorageError."""
     with files.translating_errors(path):
+        stamp = files.stamp(path)
         facts = content_facts(path)
     is_sound = path.suffix in OUTPUT_SUFFIXES or path.suffix.lower() in _PICTURES
     step = Step.FEED if is_feed else Step.SOUND if is_sound else Step.PAGES
-    return Item(path, name, facts["size"], facts["sha256"], step)
+    return Item(path, name, facts["size"], facts["sha256"], step, stamp)
 
 
 _PICTURES = (".jpg", ".jpeg", ".png")

@@ -44,6 +44,8 @@ class Item:
     size: int
     sha256: str
     step: Step
+    stamp: tuple[int, int] | None = None
+    """Time and size of the source before it was hashed; None to accept any."""
 
 
 class Shelf(Protocol):
@@ -217,6 +219,10 @@ def deliver(
 
     def note_arrival(item: Item) -> None:
         nonlocal sent_bytes
+        if item.stamp is not None and files.stamp(item.source) != item.stamp:
+            raise UsageError(
+                f"{item.source} was made again while it was being sent; run the same command again"
+            )
         sent_bytes += item.size
         record.hashes[item.name], record.sizes[item.name] = item.sha256, item.size
         record.save()

@@ -533,6 +533,16 @@ def test_a_delivery_that_was_cut_off_goes_on(items, tmp_path, breaks_after):
     assert {*shelf.files.values()} == {b"aa", b"bb", b"cc", b"dd"}
 
 
+def test_a_file_that_is_made_again_while_it_is_sent_is_sent_again(items, tmp_path, shelf):
+    (item,) = items(one_mp3="1")
+    item = replace(item, stamp=files.stamp(item.source))
+    (again,) = items(one_mp3="one")
+    with pytest.raises(UsageError, match=r"one.mp3 was made again while it was being sent"):
+        send([item], FolderShelf(shelf), tmp_path)
+    assert send([again], FolderShelf(shelf), tmp_path).sent == (again,)
+    assert (shelf / "one.mp3").read_text() == "one"
+
+
 def test_the_same_size_with_other_words_is_sent(items, tmp_path):
     shelf = Memory()
     send(items(feed_xml="one"), shelf, tmp_path)
