@@ -13,7 +13,7 @@ from tests.serve.test_speech import until
 from tests.studio.test_page import SOON, Studio, chromium, expect, opened, studio
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, Page, Route
+    from playwright.sync_api import Browser, Locator, Page, Route
 
 pytestmark = pytest.mark.browser
 __all__ = ["chromium", "studio"]
@@ -445,3 +445,27 @@ def test_a_book_whose_files_are_being_written_is_not_all_rendered(studio: Studio
     expect(big).to_have_text(
         [re.compile("^Encoding 22 %"), "Everything is spoken; the files are being written"]
     )
+
+
+def test_a_click_counts_though_what_was_pressed_is_drawn_anew(studio: Studio) -> None:
+    page = studio.page
+
+    def press(target: Locator, redraw: str) -> None:
+        target.hover()
+        page.mouse.down()
+        pressed = target.element_handle()
+        target.evaluate(redraw)
+        assert not pressed.evaluate("pressed => pressed.isConnected")
+        page.mouse.up()
+
+    studio.press("Shift+R")
+    with page.expect_response("**/api/jobs"):
+        draw = "() => import('/static/store.js').then(({ emit }) => emit('jobs'))"
+        press(page.locator("#render-now"), draw)
+    until(lambda: not studio.has_jobs(), SOON / 1000)
+    expect(page.locator("#status")).to_have_text("Everything is rendered")
+    studio.press("Escape")
+    studio.choose("1.1")
+    copy = "words => words.parentElement.replaceWith(words.parentElement.cloneNode(true))"
+    press(studio.chunk("1.3").locator(".words"), copy)
+    expect(page.locator("#pane-chunk .number")).to_have_text("1.3")

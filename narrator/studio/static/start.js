@@ -9,6 +9,7 @@ import "./look.js";
 import { complain } from "./messages.js";
 import "./newbook.js";
 import { openOnServer } from "./opening.js";
+import "./presses.js";
 import { on } from "./store.js";
 import { counted, percent, since } from "./words.js";
 

@@ -14,6 +14,7 @@ import "./inspector.js";
 import "./jobs.js";
 import "./keys.js";
 import { lastPlace } from "./preferences.js";
+import "./presses.js";
 import { loadBook, openChapter } from "./loading.js";
 import "./look.js";
 import "./lexicon.js";
