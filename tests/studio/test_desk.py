@@ -64,6 +64,7 @@ def test_the_draft_s_takes_lie_beside_the_model_s(spoken: Path, tmp_path: Path) 
     folder = studios.write(tmp_path, book=KOKORO)
     studios.render(folder)
     with studios.opened(folder) as studio:
+        assert studio.page.post("/api/draft", {"draft": False}).status == 200
         others = studio.page.get("/api/chunks/1.2/others").json
         assert [(one["engine"], len(one["tries"])) for one in others["voices"]] == [("draft", 1)]
         sound = studio.page.get(others["voices"][0]["tries"][0]["url"])

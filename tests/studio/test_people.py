@@ -135,6 +135,9 @@ def test_an_editor_does_everything_in_the_book_but_invite(studio: Opened) -> Non
     editor = guest_of(studio, "Ed", "edit")
     answer = editor.post("/api/edits", {"kind": "rename", "speaker": "Ada", "name": "Eve"})
     assert answer.status == 200, answer
+    studio.do(
+        lambda: None
+    )  # once the book is planned again, whose notes may be older than the mark
     assert editor.post("/api/reviewed", {"chunks": ["1.1"], "yes": True}).status == 200
     assert studio.chapter()["chunks"][0]["reviewer"] == "Ed"
     for method, path in walked(studio.app.app.routes):

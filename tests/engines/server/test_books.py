@@ -256,7 +256,7 @@ def test_what_no_server_can_speak_is_refused_before_anything_runs(
         ("url: http://host/?key=sk-abcDEF123", "ends before ?"),
         ("url: ftp://host", "must be an address"),
         ("url: http://host/v1/audio/speech", "ends before /audio/speech"),
-        ("url: http://host:99999", "Port out of range"),
+        ("url: http://host:99999", "the port, after the colon, must be a number up to 65535"),
         ("price: dear", "must be a number and a currency"),
         ("price: 15,5 USD", "must be a number and a currency"),
         ("price: 1e3 USD", "must be a number and a currency"),
