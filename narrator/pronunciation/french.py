@@ -65,6 +65,8 @@ def _word(word: str) -> str:
         clitic = (
             _SOUNDS(re.sub("qu$", "q", head)).replace("E", "e").replace("O", "o").replace("r", "ʁ")
         )
+        if re.search("[58I]", clitic):  # not a clitic: vowels whose sound depends on their place
+            clitic = _word(head).partition("+")[0].replace("ˈ", "")
         return clitic + _word(tail).removeprefix("*")
     if "-" in word.strip("-"):
         phonemes = ""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from narrator.pronunciation import (
@@ -86,6 +86,7 @@ def test_any_text(language: str, text: str) -> None:
 
 
 @pytest.mark.parametrize("language", SPOKEN)
+@example(text="EN‘A")
 @settings(max_examples=60)
 @given(text=st.text("aeinorst'’‘-–—. ,…“”!?AEINORST\u0301\u00adéñçßœ"))
 def test_texts_of_letters_and_marks(language: str, text: str) -> None:
