@@ -32,6 +32,7 @@ from narrator.pipeline.book_engines import BookEngines
 from narrator.pipeline.book_plan import BookPlan, PlanCaches, Selection
 from narrator.pipeline.manuscript import Manuscript, Readings, read_manuscript
 from narrator.pipeline.pickups import Pickup
+from narrator.project import load
 from narrator.project.other_engine import chosen_engine
 from narrator.project.project import Project
 from narrator.sound.assemble import Timeline
@@ -278,42 +279,33 @@ class ProjectSession:
 
     def choose_voice(self, draft: bool) -> None:
         """Switches between the takes of the draft voice and the model's. Raises NarratorError."""
-        self._plan_with("draft" if draft else self.model_engine, self.model_engine)
-
-    def _plan_with(self, engine: str, model_engine: str) -> None:
-        """Plans the same text with other engines; on an error keeps those of before and raises."""
-        engines_before = self.engine, self.model_engine
-        self.engine, self.model_engine = engine, model_engine
+        previous_engine, self.engine = self.engine, "draft" if draft else self.model_engine
         assert self._manuscript is not None
         try:
             self._plan(self._manuscript)
         except NarratorError:
-            self.engine, self.model_engine = engines_before
+            self.engine = previous_engine
             raise
 
     def open(self) -> None:
         """Reads the project for the first time. Raises NarratorError.
 
-        If no engine was chosen, the book is shown as the engine speaks it that has finished files:
-        its own, else another; and as the draft voice speaks it if its own is not on this machine.
+        If no engine was chosen, it is the one that has finished files, the book's own first, or
+        else the draft voice; engines that are not on this machine are passed over.
         """
-        is_chosen = bool(self.engine)
-        try:
-            self.read()
-        except EngineUnavailable:
-            if is_chosen:
-                raise
-            self.engine = "draft"
+        if self.engine:
             self.read()
             return
-        own, *others = Folders(self.view.project).renditions()
-        if is_chosen or own.sounds():
-            return
-        finished = [other.project.other_engine for other in others if other.sounds()]
-        if finished:
-            engine = min(finished, key=lambda name: name == "draft")
-            with contextlib.suppress(NarratorError):  # it is no longer on this machine
-                self._plan_with(engine, "" if engine == "draft" else engine)
+        *engines, last_engine = dict.fromkeys([_finished_engine(load.load(self.path)), "", "draft"])
+        for engine in engines:
+            with contextlib.suppress(EngineUnavailable):
+                self._read_with(engine)
+                return
+        self._read_with(last_engine)
+
+    def _read_with(self, engine: str) -> None:
+        self.engine, self.model_engine = engine, "" if engine == "draft" else engine
+        self.read()
 
     def read(self) -> None:
         """Reads the project from disk. Raises NarratorError."""
@@ -571,6 +563,14 @@ def _best_encoding(files: list[Encoded]) -> Encoded | None:
     suffixes = list(PLAYABLE_TYPES)
     playable = [file for file in files if file.path.suffix in PLAYABLE_TYPES]
     return min(playable, key=lambda file: suffixes.index(file.path.suffix), default=None)
+
+
+def _finished_engine(project: Project) -> str:
+    """Returns the engine that has finished files of a project; "" for its own, or if none has."""
+    own, *others = Folders(project).renditions()
+    finished = [] if own.sounds() else [other for other in others if other.sounds()]
+    names = [folders.project.other_engine for folders in finished]
+    return min(names, key=lambda name: name == "draft", default="")  # a draft last
 
 
 def _available_voices(project: Project) -> Mapping[str, object]:
