@@ -179,17 +179,17 @@ def _read_ledger(context: typer.Context) -> Sequence[Mapping[str, str]]:
     Raises ManifestError, OSError, AlteredFile; ValueError if there was no render.
     """
     from narrator import files
-    from narrator.project.place import manifest_at, manifest_stem
+    from narrator.project.place import ledger_prefix, manifest_at, manifest_stem
 
     manifest = manifest_at(_path(context))
     engine = context.meta.get(ENGINE) or os.environ.get("NARRATOR_ENGINE") or ""
     stem = manifest_stem(manifest)
     siblings = {path.stem for path in manifest.parent.glob("*.yaml")} - {stem}
-    others = tuple(f"ledger-{name}-" for name in siblings if name.startswith(stem))
+    others = tuple(ledger_prefix(name) for name in siblings if name.startswith(stem))
     ledgers = [
         path
         for path in _build_folder(context, manifest.parent).glob("ledger-*.json")
-        if path.name.startswith(f"ledger-{stem}-{engine}")
+        if path.name.startswith(f"{ledger_prefix(stem)}{engine}")
         and not path.name.startswith(others)
         and path.is_file()  # a pipe or a device never ends
     ]

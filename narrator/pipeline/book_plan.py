@@ -35,6 +35,7 @@ from narrator.pipeline.manuscript import (
     main_language,
 )
 from narrator.pipeline.options import RenderOptions
+from narrator.project.place import ledger_prefix
 from narrator.project.project import Project
 from narrator.speech.plan import (
     ChainRules,
@@ -412,7 +413,7 @@ def ledger_path(project: Project, engines: Mapping[str, Engine]) -> Path:
     names = [engine.name for engine in unique_engines(engines) if engine.name != "draft"]
     book_engine = project.engine.name
     name = book_engine if book_engine in names else names[0] if names else "draft"
-    return project.build / f"ledger-{project.stem}-{name}.json"
+    return project.build / f"{ledger_prefix(project.stem)}{name}.json"
 
 
 def find_step(book: BookPlan, name: str) -> Step:

@@ -16,6 +16,7 @@ from narrator.errors import EngineUnavailable
 from narrator.pipeline import book_engines, book_plan, session
 from narrator.pipeline import manuscript as manuscripts
 from narrator.project import load
+from narrator.project.place import ledger_prefix
 from narrator.project.project import Project
 from narrator.speech.reasons import LedgerEntry
 from narrator.speech.store import Store
@@ -60,8 +61,7 @@ def _find_keys_in_ledgers(project: Project) -> set[str]:
     """
     manifest_names = {name for path in project.root.iterdir() for name in (path.stem, path.name)}
     used_keys: set[str] = set()
-    # names of manifests and of engines may have hyphens: what may be another manifest's counts
-    others = tuple(f"ledger-{name}-" for name in manifest_names - {project.stem})
+    others = tuple(map(ledger_prefix, manifest_names - {project.stem}))
     for ledger in project.build.glob("ledger-*.json"):
         if ledger.name.startswith(others):
             entries = files.load_work(

@@ -45,6 +45,15 @@ def manifest_at(path: Path) -> Path:
     raise _error(path, "no such file", _suggest_for_missing(path))
 
 
+def ledger_prefix(stem: str) -> str:
+    """The beginning of the names of a manifest's ledgers in `build`, which ends before the engine.
+
+    `stem` is as of `manifest_stem`. Stems and engines may have hyphens, so that names of ledgers
+    cannot be taken apart.
+    """
+    return f"ledger-{stem}-"
+
+
 def manifest_stem(path: Path) -> str:
     """A name for a manifest's files in `build`, unique among the manifests of its folder.
 
