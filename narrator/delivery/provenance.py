@@ -23,8 +23,8 @@ SYNTHETIC_TYPES = frozenset(
 )
 """Types of sound that a trained model made, or had a part in."""
 MARK_FORM = 2
-"""The form in which files hold their mark. A higher number has all of them written again; 0.2.0
-wrote neither XMP nor keywords."""
+"""The form in which files hold their mark. A higher number has all of them written again; files of
+form 1 have neither XMP nor keywords."""
 _TYPE_TAG = "digitalSourceType"
 """Name of the tag with the type, as schema.org and C2PA spell it."""
 _ENGINE_TAG = "speechEngine"

@@ -146,7 +146,8 @@ def open_record(folders: Folders, book: BookFacts, shelf: str, layout: str) -> S
 
 
 def _find_old_record(folders: Folders, place: Mapping[str, str]) -> Path | None:
-    """Returns the latest record as 0.2.0 kept them: one for each rendition. Raises StorageError."""
+    """Returns the latest of the records that versions before 0.2.0 kept, one for each rendition.
+    Raises StorageError."""
     paths = [
         rendition.work("delivered") / _record_name(place) for rendition in folders.renditions()
     ]

@@ -21,7 +21,7 @@ function successor(element) {
   if (!current || named === element) return current;
   const name = element.getAttribute("class");
   const alike = [...current.querySelectorAll(element.tagName)];
-  return alike.find((one) => one.getAttribute("class") === name && one.textContent === element.textContent) ?? null;
+  return alike.find((other) => other.getAttribute("class") === name && other.textContent === element.textContent) ?? null;
 }
 
 document.addEventListener("pointerdown", ({ button, pointerType, target }) => {

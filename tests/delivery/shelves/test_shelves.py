@@ -153,7 +153,7 @@ def test_a_draft_gives_way_to_the_book(narrator, finished, shelf, is_old):
     command = ("deliver", finished, "--to", shelf, "--layout", "plex")
     narrator(*command, "--draft")
     draft = (shelf / BOOK).read_bytes()
-    if is_old:  # a record as 0.2.0 kept it
+    if is_old:  # a record as versions before 0.2.0 kept it
         old = finished.parent / "build/delivered/book-draft"
         old.mkdir()
         (record,) = (finished.parent / "build/delivered/book").glob("*.json")
